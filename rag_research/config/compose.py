@@ -1,0 +1,67 @@
+"""Hydra's compose API -> plain dict -> :class:`ExperimentConfig`. Only this file knows hydra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rag_research.config.build import build
+from rag_research.config.schema import ExperimentConfig
+from rag_research.errors import ConfigError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def config_folder() -> Path:
+    """Where the YAML groups lie: inside the wheel, or at the top of a checkout."""
+    for folder in (_PACKAGE / "configs", _PACKAGE.parent / "configs"):
+        if (folder / "experiment.yaml").is_file():
+            return folder
+    raise ConfigError(f"No configs folder beside or inside {_PACKAGE}. Install the package again.")
+
+
+def compose_dict(
+    overrides: Sequence[str] = (), name: str = "experiment", folder: Path | None = None
+) -> dict[str, Any]:
+    """Compose YAML groups and ``key=value`` overrides into a plain mapping.
+
+    Args:
+        overrides: ``group=option`` or ``dotted.key=value``, as on a command line.
+        name: the root YAML file.
+        folder: another configs folder.
+
+    Raises:
+        ConfigError: an override that names no group, option or key.
+    """
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str((folder or config_folder()).resolve()), version_base="1.3"):
+            composed = compose(name, overrides=[_addable(o) for o in overrides])
+            plain = OmegaConf.to_container(composed, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(f"{' '.join(overrides)}: {str(error).strip()}") from error
+    assert isinstance(plain, dict)
+    return {str(key): value for key, value in plain.items()}
+
+
+def compose_experiment(overrides: Sequence[str] = ()) -> ExperimentConfig:
+    """The validated configuration of one run.
+
+    Args:
+        overrides: as for :func:`compose_dict`.
+    """
+    return build(ExperimentConfig, compose_dict(overrides))
+
+
+def _addable(override: str) -> str:
+    """Let ``a.b=c`` reach keys the YAML leaves at their default; the schema checks the name."""
+    key = override.partition("=")[0]
+    plain_key = "=" in override and key[:1] not in "+~" and "." in key
+    return f"++{override}" if plain_key else override

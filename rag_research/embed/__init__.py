@@ -1,0 +1,1 @@
+"""Frozen text encoders and the store of their vectors."""

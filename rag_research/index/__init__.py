@@ -1,0 +1,1 @@
+"""Search over texts: dense, lexical, hybrid, reranked."""

@@ -1,0 +1,1 @@
+"""Frozen language models: one protocol, three backends, wrappers that compose around any."""

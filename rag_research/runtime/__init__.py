@@ -1,0 +1,1 @@
+"""How runs happen: artefacts, seeds, provenance, devices, progress, model weights."""

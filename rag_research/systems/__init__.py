@@ -1,0 +1,1 @@
+"""Complete question answering systems; each file reads like its paper's algorithm box."""

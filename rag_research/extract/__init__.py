@@ -1,0 +1,1 @@
+"""Triplets of passages: LLM OpenIE, rules over dependency parses, import of files."""

@@ -1,0 +1,1 @@
+"""Plain text: normal forms, sentences, chunks, entity names."""

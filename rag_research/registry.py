@@ -132,4 +132,17 @@ DATASETS: Registry[Any] = Registry(
         sample_world="SampleWorld",
     ),
 )
-METRICS: Registry[Any] = Registry("metric")
+METRICS: Registry[Any] = Registry(
+    "metric",
+    {
+        name: f"rag_research.evaluation.metrics.{name}:{name}"
+        for name in (
+            "exact_match",
+            "substring_match",
+            "token_f1",
+            "answer_length",
+            "recall_at_k",
+            "full_chain_recall_at_k",
+        )
+    },
+)

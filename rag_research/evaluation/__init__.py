@@ -1,0 +1,1 @@
+"""Evaluation: ask every question, score the answers, report with intervals and costs."""

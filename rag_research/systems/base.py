@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, field
 from typing import Any, ClassVar
 
 from rag_research.corpus.corpus import Corpus
@@ -13,7 +13,7 @@ from rag_research.llm.base import LLM
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.trace import Trace
-from rag_research.types import Answer
+from rag_research.types import Answer, Usage, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,15 @@ class Index:
         retrievers: by role, as the system names them (``"passages"``, ``"propositions"``).
         data: anything else the system needs at query time.
         counts: sizes for reports (``{"passages": 200, "triplets": 1800}``).
+        usage: LLM cost of building by purpose, that of work found in the store included
+            (``Extraction.usage``); empty for an index without LLM calls.
     """
 
     corpus: Corpus
     retrievers: Mapping[str, Any]
     data: Mapping[str, Any]
     counts: Mapping[str, int]
+    usage: Mapping[str, Usage] = field(default_factory=dict)
 
 
 class System(ABC):
@@ -73,7 +76,7 @@ class System(ABC):
         """Build, or find in ``store``, everything that needs no question.
 
         Idempotent and resumable: a second call finds finished work in the store. It sees no
-        question. LLM calls are metered in the index trace the caller wraps around the LLM.
+        question. The cost of its LLM calls is reported in :attr:`Index.usage`.
         """
 
     @abstractmethod

@@ -1,0 +1,153 @@
+"""From a configuration to a system with its parts; models load on first use.
+
+Several systems of one command share one :class:`Models`, so nothing is loaded twice, and a
+system that never asks the encoder never loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from rag_research.config.schema import ExperimentConfig
+from rag_research.embed.base import Encoder, Role, Vectors
+from rag_research.errors import ConfigError
+from rag_research.llm.base import LLM, Completion, Request
+from rag_research.llm.budget import BudgetedLLM
+from rag_research.llm.cache import CachedLLM
+from rag_research.prompts.library import PromptLibrary
+from rag_research.registry import ENCODERS, LLMS, SYSTEMS
+from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.systems.base import Parts, System
+
+CACHE_FILE = "llm_cache.sqlite"
+
+
+class OnDemandLLM:
+    """An LLM backend that is made when it is first asked for something.
+
+    Args:
+        config: an entry of ``LLMS``.
+    """
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+
+    @cached_property
+    def backend(self) -> LLM:
+        """The real backend; the first access loads it."""
+        return cast(LLM, LLMS.get(self.config.name)(self.config))
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """Of the backend; asking loads it."""
+        return self.backend.identity
+
+    async def complete(self, request: Request) -> Completion:
+        """Pass the request on."""
+        return await self.backend.complete(request)
+
+
+class OnDemandEncoder:
+    """An encoder that is made when it is first asked for something.
+
+    Args:
+        config: an entry of ``ENCODERS``.
+        shared: take the loaded encoder of this one instead of loading another.
+    """
+
+    def __init__(self, config: Any, shared: OnDemandEncoder | None = None) -> None:
+        self.config = config
+        self.used = False
+        self._shared = shared
+
+    @cached_property
+    def backend(self) -> Encoder:
+        """The real encoder; the first access loads it."""
+        self.used = True
+        if self._shared is not None:
+            return self._shared.backend
+        return cast(Encoder, ENCODERS.get(self.config.name)(self.config))
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """Of the encoder; asking loads it."""
+        return self.backend.identity
+
+    @property
+    def dimension(self) -> int:
+        """Of the encoder; asking loads it."""
+        return self.backend.dimension
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Pass the texts on."""
+        return self.backend.encode(texts, role)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of one command, with the wrappers that count.
+
+    Args:
+        llm: what systems get: cache around budget around backend.
+        encoder: the shared encoder.
+        budget: what the command has spent so far; it covers all systems of the command.
+        cache: the reply cache, or ``None`` when switched off.
+        llm_config: what ``llm`` was made from.
+    """
+
+    llm: LLM
+    encoder: OnDemandEncoder
+    budget: BudgetedLLM
+    cache: CachedLLM | None
+    llm_config: Any
+
+
+def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
+    """Models for ``config``; weights are read when a system first needs them.
+
+    Args:
+        config: its ``llm``, ``encoder``, ``budget`` and ``run.cache`` are read.
+        store: the reply cache lies in its root.
+    """
+    budget = BudgetedLLM(OnDemandLLM(config.llm), config.budget)
+    cache = CachedLLM(budget, store.root / CACHE_FILE) if config.run.cache else None
+    encoder = OnDemandEncoder(config.encoder)
+    return Models(cache or budget, encoder, budget, cache, config.llm)
+
+
+def build_parts(
+    config: ExperimentConfig, store: ArtifactStore, models: Models | None = None
+) -> Parts:
+    """Everything a system is given to work with.
+
+    Args:
+        config: the run's configuration.
+        store: where the reply cache lies.
+        models: models that are there already.
+
+    Raises:
+        ConfigError: ``models`` were made from other settings.
+    """
+    models = models or load_models(config, store)
+    for kind, has, wants in (
+        ("llm", models.llm_config, config.llm),
+        ("encoder", models.encoder.config, config.encoder),
+    ):
+        if has != wants:
+            raise ConfigError(f"{kind}: the loaded models are {has}, the run asks for {wants}.")
+    return Parts(
+        llm=models.llm,
+        encoder=OnDemandEncoder(config.encoder, shared=models.encoder),
+        prompts=PromptLibrary(config.prompts),
+        dense=config.dense,
+        reranker=config.reranker,
+        concurrency=config.run.concurrency,
+    )
+
+
+def build_system(config: ExperimentConfig, parts: Parts) -> System:
+    """The configured system around its parts."""
+    return cast(System, SYSTEMS.get(config.system.name)(config.system, parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from rag_research.corpus.corpus import Corpus
@@ -13,7 +13,7 @@ from rag_research.llm.base import LLM
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.trace import Trace
-from rag_research.types import Answer, Usage, Usage
+from rag_research.types import Answer, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rag_research.config.build import build
 from rag_research.config.schema import ExperimentConfig
-from rag_research.errors import ConfigError
+from rag_research.errors import ConfigError, did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -46,7 +47,8 @@ def compose_dict(
             composed = compose(name, overrides=[_addable(o) for o in overrides])
             plain = OmegaConf.to_container(composed, resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(f"{' '.join(overrides)}: {str(error).strip()}") from error
+        reason = f"{' '.join(overrides)}: {str(error).partition('Config search path:')[0].strip()}"
+        raise ConfigError(_misspelt(overrides, folder or config_folder()) or reason) from error
     assert isinstance(plain, dict)
     return {str(key): value for key, value in plain.items()}
 
@@ -58,6 +60,26 @@ def compose_experiment(overrides: Sequence[str] = ()) -> ExperimentConfig:
         overrides: as for :func:`compose_dict`.
     """
     return build(ExperimentConfig, compose_dict(overrides))
+
+
+def _misspelt(overrides: Sequence[str], folder: Path) -> str:
+    """What is wrong with the first override that names no key, group or option; else empty."""
+    groups = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_dir()]
+    keys = sorted({f.name for f in dataclasses.fields(ExperimentConfig)} | set(groups))
+    for override in overrides:
+        key, _, option = override.lstrip("+~").partition("=")
+        options = sorted(p.stem for p in (folder / key).glob("*.yaml")) if key in groups else []
+        if options and option not in options and "," not in option:
+            return (
+                f"{key}: there is no option {option!r}.{did_you_mean(option, options)} "
+                f"Known: {', '.join(options)}."
+            )
+        if "." not in key and key not in keys:
+            return (
+                f"{key}: there is no such setting.{did_you_mean(key, keys)} "
+                f"Known: {', '.join(keys)}."
+            )
+    return ""
 
 
 def _addable(override: str) -> str:

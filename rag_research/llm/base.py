@@ -55,6 +55,7 @@ class Completion:
         seconds: wall-clock time of this call, waiting included.
         cached: a cache answered, no model ran.
         finish_reason: ``"stop"`` or ``"length"``.
+        tokens_estimated: the backend gave no token counts; these are guessed from the text.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Completion:
     seconds: float = 0.0
     cached: bool = False
     finish_reason: str = "stop"
+    tokens_estimated: bool = False
 
 
 @runtime_checkable

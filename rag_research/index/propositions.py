@@ -89,8 +89,9 @@ def until_unique_sources(
         if len(sources) >= k:
             break
         kept.append(hit)
-        for source in propositions[hit.id].sources[: k - len(sources)]:
-            sources.setdefault(source, Hit(source, hit.score))
+        for source in propositions[hit.id].sources:
+            if len(sources) < k:
+                sources.setdefault(source, Hit(source, hit.score))
     return Selection(tuple(kept), tuple(sources.values()))
 
 

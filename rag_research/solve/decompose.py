@@ -29,7 +29,7 @@ async def decompose(llm: LLM, prompts: PromptLibrary, question: str) -> tuple[Tr
             purpose="decompose",
             prompt=prompt.label,
         )
-        parsed = await complete_structured(llm, request, _at_least_one)
+        parsed = await complete_structured(llm, request, _at_least_one, prompts)
         if parsed.value:
             return parsed.value
     return ()

@@ -38,28 +38,30 @@ def known_text(triplet: Triplet) -> str:
 
 def substitute(triplet: Triplet, bindings: Mapping[str, str]) -> Triplet:
     """Replace bound variables by their values; a bare ``?`` is never bound."""
-    return Triplet(*(bindings.get(slot, slot) if is_variable(slot) else slot for slot in triplet))
+    named = {name: value for name, value in bindings.items() if name != ANONYMOUS}
+    return Triplet(*(named.get(slot, slot) if is_variable(slot) else slot for slot in triplet))
 
 
 def match(pattern: Triplet, fact: Triplet) -> dict[str, str] | None:
     """Bindings under which ``pattern`` becomes ``fact``, or ``None``.
 
-    Subject and object literals must agree after answer normalisation. The predicate may be
-    worded differently, as models reword it. Where the fact still has a variable there is no
-    binding for that slot.
+    Literals must agree after answer normalisation. The predicate alone may be worded
+    differently, as models reword it, unless it is all that is known. Where the fact still has
+    a variable there is no binding for that slot.
 
     Returns:
         Named variables of the pattern with their values; empty when only a bare ``?`` was
         filled.
     """
     bindings: dict[str, str] = {}
+    only_predicate = is_variable(pattern.subject) and is_variable(pattern.object)
     for position, (wanted, got) in enumerate(zip(pattern, fact, strict=True)):
         if is_variable(wanted):
             if is_variable(got) or wanted == ANONYMOUS:
                 continue
             if bindings.setdefault(wanted, got) != got:
                 return None
-        elif position != 1 and not same_text(wanted, got):
+        elif (position != 1 or only_predicate) and not same_text(wanted, got):
             return None
     return bindings
 

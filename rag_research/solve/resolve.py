@@ -60,4 +60,4 @@ async def resolve(
         purpose="resolve",
         prompt=prompt.label,
     )
-    return (await complete_structured(llm, request, read_triplets)).value
+    return (await complete_structured(llm, request, read_triplets, prompts)).value

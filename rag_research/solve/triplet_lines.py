@@ -39,8 +39,8 @@ def read_triplets(value: Any) -> tuple[Triplet, ...]:
         ParseError: the value has no list of rows, or none of its rows is a triplet.
     """
     if isinstance(value, Mapping):
-        found = pick(value, "triplets", "triples", "facts")
-        value = [value] if found is None else found
+        row = _as_row(value)
+        value = [row] if row is not value else pick(value, "triplets", "triples", "facts")
     if isinstance(value, list) and len(value) == 3 and all(isinstance(v, str) for v in value):
         value = [value]
     if not isinstance(value, list):
@@ -52,10 +52,12 @@ def read_triplets(value: Any) -> tuple[Triplet, ...]:
 
 
 def _as_row(row: Any) -> Any:
-    if isinstance(row, Mapping):
+    """A mapping's three slots as a list; anything else as it is."""
+    try:
         return [
             pick(row, "subject", "head", "s"),
             pick(row, "predicate", "relation", "p", "r"),
             pick(row, "object", "tail", "o"),
         ]
-    return row
+    except ParseError:
+        return row

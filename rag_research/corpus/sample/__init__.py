@@ -1,0 +1,1 @@
+"""The parts of the sample world: invented names, blocks of facts, prose, questions."""

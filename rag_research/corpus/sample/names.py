@@ -1,0 +1,54 @@
+"""Invented names: a one-to-one map from numbers to pronounceable words."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+ONSETS = tuple("b br d dr f g h j k kr l m n p r s sk st t tr v z".split())
+VOWELS = ("a", "e", "i", "o", "u")
+CODAS = ("", "l", "m", "n", "nd", "r", "rn", "s", "th")
+LETTERS_BEFORE_LAST = tuple(onset + vowel for onset in ONSETS for vowel in VOWELS)
+LAST = tuple(s + coda for s in LETTERS_BEFORE_LAST for coda in CODAS)
+
+
+def root(index: int, seed: int) -> str:
+    """The word with this number.
+
+    Words are one open syllable and a last one that may end in consonants; when those
+    (108,900) run out, two and a last one (12 million), and so on. Every word can be cut into its
+    syllables in one way only, so different numbers give different words; neighbouring numbers
+    give words that have nothing in common.
+
+    Args:
+        index: from 0.
+        seed: chooses the order in which words are used up.
+    """
+    syllables = 1
+    size = _size(syllables)
+    while index >= size:
+        index -= size
+        syllables += 1
+        size = _size(syllables)
+    factor, offset = _scramble(size, seed)
+    number = (index * factor + offset) % size
+    number, last = divmod(number, len(LAST))
+    word = LAST[last]
+    for _ in range(syllables):
+        number, position = divmod(number, len(LETTERS_BEFORE_LAST))
+        word = LETTERS_BEFORE_LAST[position] + word
+    return word.capitalize()
+
+
+def _size(syllables: int) -> int:
+    return int(len(LETTERS_BEFORE_LAST) ** syllables * len(LAST))
+
+
+@cache
+def _scramble(size: int, seed: int) -> tuple[int, int]:
+    """A factor without a common divisor with ``size`` (2, 3, 5 and 11 only), and an offset."""
+    draw = Random(f"{seed}:{size}:names")
+    while True:
+        factor = draw.randrange(size // 3, size)
+        if all(factor % prime for prime in (2, 3, 5, 11)):
+            return factor, draw.randrange(size)

@@ -55,8 +55,8 @@ def read_value(text: str, start: int, depth: int = 0) -> Read:
         depth: containers around it.
 
     Raises:
-        UnreadableError: there is no value, or it is nested deeper than ``MAX_DEPTH``; :class:`CutError`
-            when the text ended before anything of it was finished.
+        UnreadableError: there is no value, or it is nested deeper than ``MAX_DEPTH``.
+        CutError: the text ended before anything of the value was finished.
     """
     start = _skip(text, start)
     opening = text[start : start + 1]

@@ -1,0 +1,207 @@
+"""JSON over HTTP with retries, for every OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from rag_research.errors import ConfigError, LLMError, missing_extra
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+MAX_WAIT = 60.0
+_RETRIED = frozenset({408, 409, 425, 429})
+_EXCERPT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to send requests and how patient to be.
+
+    Args:
+        base_url: up to and including ``/v1``.
+        api_key_env: name of the environment variable that holds the key; a server that asks
+            for none needs none set.
+        timeout: seconds without a byte before a try is given up.
+        retries: tries after the first one.
+        concurrency: most connections at once; further requests wait.
+        backoff: seconds before the first retry; doubled each time, at most 60, jittered.
+    """
+
+    base_url: str
+    api_key_env: str
+    timeout: float
+    retries: int
+    concurrency: int
+    backoff: float
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.base_url).scheme not in ("http", "https"):
+            raise ConfigError(
+                f"base_url: got {self.base_url!r}, expected something like "
+                "'http://localhost:8000/v1'."
+            )
+
+    @property
+    def shown(self) -> str:
+        """The base URL without user name and password."""
+        parts = urlsplit(self.base_url.rstrip("/"))
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+class RefusedError(LLMError):
+    """The server understood the request and said no (4xx): asking again is useless."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _TryAgain(Exception):  # noqa: N818 - it never leaves this file
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class JsonClient:
+    """Posts JSON until an answer arrives, or until it is certain that none will.
+
+    Tried again, after a jittered and growing pause: 408, 409, 425, 429 (at least as long as
+    ``Retry-After`` says), 5xx, lost connections, timeouts, and bodies that are cut or not of
+    the expected form. One call returns one answer; an answer that was lost on the way is asked
+    for again.
+
+    Args:
+        endpoint: where and how.
+        purpose: what needs it, for the message when ``httpx`` is missing.
+    """
+
+    def __init__(self, endpoint: Endpoint, purpose: str) -> None:
+        try:
+            import httpx
+        except ImportError as error:
+            raise missing_extra("httpx", "openai", purpose) from error
+        self._httpx = httpx
+        self.endpoint = endpoint
+        self.retried = 0
+        self._jitter = random.Random()  # its own: pauses must not move the run's seed
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: httpx.AsyncClient | None = None
+        self._closer: AsyncGenerator[None, None] | None = None
+
+    async def post(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        """Post ``body`` and return what ``read`` makes of the answer.
+
+        Args:
+            path: below the base URL, ``"/chat/completions"``.
+            body: sent as JSON.
+            read: takes the decoded answer; a ``ValueError``, ``LookupError``, ``TypeError``
+                or ``AttributeError`` from it means that the answer is malformed.
+
+        Raises:
+            RefusedError: the server refused the request.
+            LLMError: every try failed.
+        """
+        reason = ""
+        for attempt in range(self.endpoint.retries + 1):
+            try:
+                return await self._try(path, body, read)
+            except _TryAgain as problem:
+                reason = str(problem)
+                if attempt < self.endpoint.retries:
+                    self.retried += 1
+                    await asyncio.sleep(max(problem.wait, self._pause(attempt)))
+        raise LLMError(
+            f"POST {self.endpoint.shown}{path} failed {self.endpoint.retries + 1} times, at last "
+            f"with: {reason}. Check that the server is up and not overloaded; retries, timeout "
+            "and concurrency are settings. Finished work is kept: run the same command again."
+        )
+
+    def _pause(self, attempt: int) -> float:
+        longest = min(MAX_WAIT, self.endpoint.backoff * 2.0**attempt)
+        return longest * self._jitter.uniform(0.5, 1.0)
+
+    async def _try(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        httpx = self._httpx
+        client = await self._client_of_loop()
+        url = self.endpoint.base_url.rstrip("/") + path
+        key = os.environ.get(self.endpoint.api_key_env, "").strip()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        try:
+            response = await client.post(url, json=body, headers=headers)
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL) as error:
+            raise LLMError(f"{self.endpoint.shown}{path}: {error}. Check base_url.") from error
+        except httpx.RequestError as error:  # lost, late, or not decodable
+            raise _TryAgain(f"{type(error).__name__} {error}".strip()) from error
+        if not response.is_success:
+            raise self._failure(path, response, key)
+        try:
+            return read(response.json())
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise _TryAgain(
+                f"an answer that cannot be read ({error!r}): {self._excerpt(response, key)}"
+            ) from error
+
+    def _failure(self, path: str, response: httpx.Response, key: str) -> Exception:
+        status, excerpt = response.status_code, self._excerpt(response, key)
+        out_of_credit = status == 429 and "insufficient_quota" in response.text
+        if (status >= 500 or status in _RETRIED) and not out_of_credit:
+            return _TryAgain(f"HTTP {status}: {excerpt}", _retry_after(response.headers))
+        advice = {
+            401: f"Set the environment variable {self.endpoint.api_key_env} to a valid key"
+            + (" (it is set)." if key else " (it is not set)."),
+            403: "The key may not use this model or endpoint.",
+            404: "Check the model name, and that base_url ends where the API begins, often '/v1'.",
+            429: "The account has no credit left.",
+        }.get(status, "Check the model name and the request settings.")
+        where = f"POST {self.endpoint.shown}{path}"
+        return RefusedError(f"{where}: HTTP {status}: {excerpt} {advice}", status)
+
+    def _excerpt(self, response: httpx.Response, key: str) -> str:
+        text = " ".join(response.text.split())
+        return (text.replace(key, "***") if key else text)[:_EXCERPT]
+
+    async def _client_of_loop(self) -> httpx.AsyncClient:
+        """The client of the running event loop; connections cannot be shared between loops."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or loop is not self._loop:
+            most = self.endpoint.concurrency
+            limits = self._httpx.Limits(max_connections=most, max_keepalive_connections=most)
+            # Waiting for a free connection is no failure, so it has no time limit.
+            timeout = self._httpx.Timeout(self.endpoint.timeout, pool=None)
+            self._client = self._httpx.AsyncClient(limits=limits, timeout=timeout)
+            self._loop = loop
+            # asyncio.run closes the loop's open async generators, and this closes the client.
+            self._closer = _close_with_loop(self._client)
+            await anext(self._closer)
+        return self._client
+
+
+async def _close_with_loop(client: httpx.AsyncClient) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        await client.aclose()
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds of a ``Retry-After`` header (a number or a date); 0 without a readable one."""
+    value = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time()
+        except (ValueError, TypeError):
+            return 0.0
+    return min(max(seconds, 0.0), 10 * MAX_WAIT)

@@ -1,0 +1,170 @@
+"""Any server that speaks OpenAI's chat completions API: hosted, or on this machine."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rag_research.config import inert
+from rag_research.config.fingerprint import canonical_json
+from rag_research.llm.base import Completion, Request
+from rag_research.llm.http import Endpoint, JsonClient, RefusedError
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAICompatibleConfig:
+    """A chat model behind HTTP.
+
+    Args:
+        model: as the server calls it.
+        base_url: up to and including ``/v1``.
+        api_key_env: environment variable with the key; may be unset for a local server.
+        json_schema: whether a request's schema is sent as ``response_format``. ``auto`` sends
+            it, and goes without where the server refuses it.
+        extra: further keys of the request body; ``null`` removes one. For instance
+            ``{max_tokens: null, max_completion_tokens: 512}``.
+        timeout: seconds without a byte before a try is given up.
+        retries: tries after the first one.
+        concurrency: most requests at once.
+        backoff: seconds before the first retry; doubled each time.
+    """
+
+    model: str
+    name: str = "openai_compatible"
+    base_url: str = "https://api.openai.com/v1"
+    api_key_env: str = inert("OPENAI_API_KEY")
+    json_schema: Literal["auto", "always", "never"] = "auto"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = inert(120.0)
+    retries: int = inert(6)
+    concurrency: int = inert(16)
+    backoff: float = inert(0.5)
+
+
+class OpenAICompatible:
+    """Chat completions over HTTP; many requests may be under way at once.
+
+    Args:
+        config: model, address, patience.
+
+    Raises:
+        MissingExtraError: ``httpx`` is not installed.
+    """
+
+    Config = OpenAICompatibleConfig
+
+    def __init__(self, config: OpenAICompatibleConfig) -> None:
+        self.config = config
+        endpoint = Endpoint(
+            base_url=config.base_url,
+            api_key_env=config.api_key_env,
+            timeout=config.timeout,
+            retries=config.retries,
+            concurrency=config.concurrency,
+            backoff=config.backoff,
+        )
+        self.client = JsonClient(endpoint, "The LLM backend openai_compatible")
+        self._refused_schemas: set[str] = set()
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """Backend, address and model, and what else of the configuration shapes replies."""
+        return {
+            "backend": "openai_compatible",
+            "base_url": self.client.endpoint.shown,
+            "model": self.config.model,
+            "json_schema": self.config.json_schema,
+            "extra": canonical_json(dict(self.config.extra)),
+        }
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request; seconds include waiting, pauses and retries.
+
+        Raises:
+            LLMError: the server refused, or every try failed.
+        """
+        started = time.perf_counter()
+        body = self._body(request)
+        schema = canonical_json(request.schema)
+        if request.schema and self._sends(schema):
+            body["response_format"] = _response_format(request.schema)
+        try:
+            reply = await self._post(body)
+        except RefusedError as error:
+            # Servers refuse unknown response formats with 400 or 422. When the same request
+            # passes without it, the format was the reason, and is not sent again.
+            optional = self.config.json_schema == "auto" and error.status in (400, 422)
+            if "response_format" not in body or not optional:
+                raise
+            del body["response_format"]
+            reply = await self._post(body)
+            self._refused_schemas.add(schema)
+        return _completion(request, reply, time.perf_counter() - started)
+
+    def _sends(self, schema: str) -> bool:
+        return self.config.json_schema != "never" and schema not in self._refused_schemas
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.config.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        body.update(self.config.extra)
+        return {key: value for key, value in body.items() if value is not None}
+
+    async def _post(self, body: Mapping[str, Any]) -> _Reply:
+        return await self.client.post("/chat/completions", body, _Reply.read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    text: str
+    finish_reason: str
+    input_tokens: int | None
+    output_tokens: int | None
+
+    @classmethod
+    def read(cls, answer: Any) -> _Reply:
+        choice, usage = answer["choices"][0], answer.get("usage") or {}
+        text = choice["message"].get("content") or ""  # null in a refusal
+        return cls(
+            text=text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+            finish_reason=choice.get("finish_reason") or "stop",
+            input_tokens=usage.get("prompt_tokens"),
+            output_tokens=usage.get("completion_tokens"),
+        )
+
+
+def _completion(request: Request, reply: _Reply, seconds: float) -> Completion:
+    asked = "".join(message.content for message in request.messages)
+    counts = (reply.input_tokens, reply.output_tokens)
+    guesses = (_guess_tokens(asked), _guess_tokens(reply.text))
+    known = [
+        guess if count is None else count for count, guess in zip(counts, guesses, strict=True)
+    ]
+    return Completion(
+        text=reply.text,
+        input_tokens=known[0],
+        output_tokens=known[1],
+        seconds=seconds,
+        finish_reason=reply.finish_reason,
+        tokens_estimated=None in counts,
+    )
+
+
+def _guess_tokens(text: str) -> int:
+    return math.ceil(len(text) / _CHARACTERS_PER_TOKEN)
+
+
+def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}

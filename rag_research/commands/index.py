@@ -1,0 +1,100 @@
+"""``rag-research index``: documents or a corpus into a folder that can be asked."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rag_research.commands import Subparsers, add_settings
+from rag_research.corpus.dataset import Dataset
+from rag_research.errors import DataError
+from rag_research.types import Usage
+
+
+def add_to(commands: Subparsers) -> None:
+    """Add this command to the parser."""
+    parser = commands.add_parser(
+        "index",
+        help="index documents or a corpus",
+        description="Index documents or a corpus into a folder. Run it again to go on after an "
+        "interruption, or when documents have changed: finished work is used again.",
+    )
+    parser.add_argument(
+        "source",
+        help="a folder of documents, a corpus .jsonl file, a folder with corpus.jsonl, or the "
+        "name of a configured data set such as sample_world",
+    )
+    parser.add_argument("--out", required=True, type=Path, help="folder of the index")
+    parser.add_argument(
+        "--add", action="store_true", help="keep the passages that the index already holds"
+    )
+    add_settings(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load, index, report."""
+    from rag_research.systems.saved import build_index
+
+    started = time.perf_counter()
+    chosen = [s for s in arguments.settings if s.startswith(("dataset=", "dataset."))]
+    others = [s for s in arguments.settings if s not in chosen]
+    corpus = load_source(arguments.source, chosen).corpus
+    saved = build_index(corpus, arguments.out, others, add=arguments.add)
+    counts = ", ".join(f"{value:,} {name}" for name, value in saved.index.counts.items())
+    print(f"{arguments.out}: {counts} ({time.perf_counter() - started:.1f} s)")
+    cost = sum(saved.index.usage.values(), Usage())
+    if cost.calls:
+        print(
+            f"LLM: {cost.calls:,} calls, {cost.input_tokens:,} tokens in, "
+            f"{cost.output_tokens:,} out, work done earlier included"
+        )
+    print(f'Ask it: rag-research ask {arguments.out} "your question"')
+    return 0
+
+
+def load_source(source: str, settings: Sequence[str] = ()) -> Dataset:
+    """Read what the user pointed at.
+
+    Args:
+        source: a path, or the name of an option of the group ``dataset``.
+        settings: ``dataset=...`` and ``dataset.key=value`` overrides; the first kind chooses
+            the loader instead of the form of the path.
+
+    Raises:
+        DataError: there is neither such a path nor such a data set.
+    """
+    from rag_research.config.build import build
+    from rag_research.config.compose import compose_dict, config_folder
+    from rag_research.config.schema import ExperimentConfig
+    from rag_research.registry import DATASETS
+
+    path = Path(source)
+    if path.exists():
+        chosen = [f"dataset={_loader(path)}", *settings]
+        extra: dict[str, Any] = {"path": str(path)}
+        if not any(s.startswith("dataset=") for s in settings) and _loader(path) == "jsonl":
+            extra["questions"] = None
+    elif (config_folder() / "dataset" / f"{source}.yaml").is_file():
+        chosen, extra = [f"dataset={source}", *settings], {}
+    else:
+        raise DataError(
+            f"There is no file or folder {source!r}, and no data set of that name. "
+            "Give a folder of documents, a corpus .jsonl file or a data set such as sample_world."
+        )
+    composed = compose_dict(chosen)
+    composed["dataset"] = {**composed["dataset"], **extra}
+    config = build(ExperimentConfig, composed).dataset
+    dataset: Dataset = DATASETS.get(config.name)(config).load()
+    return dataset
+
+
+def _loader(path: Path) -> str:
+    """``jsonl`` for a corpus file or a folder with one, else ``folder``."""
+    if path.is_file():
+        return "jsonl" if path.name.endswith((".jsonl", ".jsonl.gz")) else "folder"
+    has_corpus = any((path / f"corpus{ending}").is_file() for ending in (".jsonl", ".jsonl.gz"))
+    return "jsonl" if has_corpus else "folder"

@@ -115,7 +115,8 @@ def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
     budget = BudgetedLLM(OnDemandLLM(config.llm), config.budget)
     cache = CachedLLM(budget, store.root / CACHE_FILE) if config.run.cache else None
     encoder = OnDemandEncoder(config.encoder)
-    return Models(cache or budget, encoder, budget, cache, config.llm)
+    # An empty cache has length 0 and is false, so it is compared with None.
+    return Models(budget if cache is None else cache, encoder, budget, cache, config.llm)
 
 
 def build_parts(

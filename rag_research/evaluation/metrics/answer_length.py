@@ -7,6 +7,6 @@ from rag_research.types import Answer, Question
 
 
 @register_metric("answer_length", version=1, needs="", wrong=None)
-def answer_length(answer: Answer, question: Question) -> float:  # noqa: ARG001
+def answer_length(answer: Answer, question: Question) -> float:
     """Words of the answer as given (split at white space); failed questions have none."""
     return float(len(answer.text.split()))

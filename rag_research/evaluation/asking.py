@@ -1,0 +1,115 @@
+"""Ask many questions at once, keep every finished one, count every failed one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rag_research.errors import (
+    ArtifactError,
+    BudgetExceededError,
+    ConfigError,
+    MissingExtraError,
+    ModelNotFoundError,
+)
+from rag_research.evaluation.records import Failure, Record, spent
+from rag_research.runtime.artifacts import ItemLog
+from rag_research.runtime.progress import progress
+from rag_research.systems.base import Index, System
+from rag_research.trace import Trace
+from rag_research.types import Question
+
+_FATAL = (ConfigError, MissingExtraError, ModelNotFoundError, ArtifactError)
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What became of the questions of a run; filled while they are solved.
+
+    Args:
+        records: by question id, those answered.
+        failures: by question id, those that ended in an error.
+        budget_error: what ended the run early, if the budget did.
+    """
+
+    records: dict[str, Record] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    budget_error: BudgetExceededError | None = None
+
+
+async def ask(
+    system: System, index: Index, questions: Sequence[Question], log: ItemLog, concurrency: int
+) -> Outcomes:
+    """Solve the questions that the log does not hold yet.
+
+    Args:
+        system: what answers.
+        index: what it searches.
+        questions: in the order to start them.
+        log: finished questions by id. Failed ones are not kept there, so the next run of the
+            same command asks them again.
+        concurrency: most questions under way at once.
+
+    Raises:
+        RagResearchError: an error that every question would meet (a missing model, a wrong
+            setting) ends the run. Any other error fails its question only.
+    """
+    outcomes = Outcomes()
+    for question in questions:
+        if question.id in log:
+            record = Record.from_plain(log[question.id])
+            if record.question == question.text:
+                outcomes.records[question.id] = record
+    waiting = iter([q for q in questions if q.id not in outcomes.records])
+    with progress(f"ask {system.config.name}", len(questions)) as advance:
+        advance(len(outcomes.records))
+
+        async def work(remaining: Iterator[Question]) -> None:
+            while outcomes.budget_error is None:
+                question = next(remaining, None)
+                if question is None:
+                    return
+                await _solve(system, index, question, log, outcomes)
+                advance()
+
+        workers = [asyncio.ensure_future(work(waiting)) for _ in range(max(1, concurrency))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+    return outcomes
+
+
+async def _solve(
+    system: System, index: Index, question: Question, log: ItemLog, outcomes: Outcomes
+) -> None:
+    trace = Trace(question.id)
+    started = time.perf_counter()
+    try:
+        answer = await system.solve(question.text, index, trace)
+    except BudgetExceededError as error:
+        outcomes.budget_error = error
+    except _FATAL:
+        raise
+    except Exception as error:  # one odd question must not cost the others
+        outcomes.failures[question.id] = Failure(
+            error=f"{type(error).__name__}: {error}",
+            details="".join(traceback.format_exception(error)),
+            usage=spent(trace),
+            trace=list(trace.lines()),
+        )
+    else:
+        record = Record(
+            question=question.text,
+            answer=answer,
+            usage=spent(trace),
+            trace=list(trace.lines()),
+            seconds=time.perf_counter() - started,
+            prompts=system.parts.prompts.versions(),
+        )
+        log.add(question.id, record.to_plain())
+        outcomes.records[question.id] = record

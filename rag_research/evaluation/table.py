@@ -1,0 +1,111 @@
+"""Results of one or several runs as an aligned table, readable as text and as markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag_research.evaluation.results import Results
+from rag_research.evaluation.statistics import Interval
+
+_LABELS = {
+    "exact_match": "EM",
+    "substring_match": "sub-EM",
+    "token_f1": "F1",
+    "answer_length": "words",
+}
+_PERCENT = frozenset({"exact_match", "substring_match", "token_f1"})
+_LEGEND = (
+    "± is half the 95 % bootstrap interval; EM, sub-EM, F1, recall and full chain in percent, "
+    "failed questions counted as wrong. Tokens of a stage are in / out, cached calls included; "
+    "weighted is in + 4 x out per question. Seconds are the median of a question, shared "
+    "models waited for."
+)
+
+
+def table(results: Sequence[Results]) -> str:
+    """A markdown table with one row a run and a line that explains it.
+
+    Columns that are empty in every row are left out.
+
+    Args:
+        results: runs, in row order.
+    """
+    rows = [_row(result) for result in results]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = [name for name in names if any(row.get(name, "-") != "-" for row in rows)]
+    cells = [names, *([row.get(name, "-") for name in names] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    lines = [_line(line, widths) for line in cells]
+    rule = "|".join("-" * (w + 1) + (":" if i else "-") for i, w in enumerate(widths))
+    notes = [_LEGEND, *(note for result in results for note in _notes(result))]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:], "", *notes])
+
+
+def _row(result: Results) -> dict[str, str]:
+    row = {"system": result.name, "dataset": result.dataset}
+    for key, interval in result.metrics.items():
+        row[_LABELS.get(key, key)] = _cell(key, interval)
+    for key, label in (("rounds", "rounds"), ("unique_chunks", "chunks")):
+        row[label] = f"{result.means[key]:.1f}" if key in result.means else "-"
+    row["asked/answered/failed"] = f"{result.asked}/{result.answered}/{result.failed}"
+    asked = max(1, result.asked)
+    index, query = result.index_total, result.query_total
+    row["index calls"] = str(index.calls) if index.calls else "-"
+    row["index tokens"] = f"{index.input_tokens} / {index.output_tokens}" if index.calls else "-"
+    row["calls/q"] = f"{query.calls / asked:.1f}"
+    row["tokens/q"] = f"{query.input_tokens / asked:.0f} / {query.output_tokens / asked:.0f}"
+    row["weighted/q"] = f"{query.weighted_tokens / asked:.0f}"
+    row["s/q"] = f"{result.seconds['median']:.2f}" if result.seconds else "-"
+    return row
+
+
+def _cell(key: str, interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    scale = 100.0 if key in _PERCENT or "@" in key else 1.0
+    return f"{scale * interval.mean:.1f} ±{scale * interval.half_width:.1f}"
+
+
+def _notes(result: Results) -> list[str]:
+    notes = []
+    if result.partial:
+        notes.append(
+            f"PARTIAL: {result.name} asked {result.asked} of {result.questions} questions, then "
+            "the budget was spent. The same command with a larger budget goes on from there."
+        )
+    if result.failed:
+        notes.append(
+            f"FAILED: {result.failed} questions of {result.name}, see "
+            f"{result.directory / 'failures.jsonl'}. The same command asks them again."
+        )
+    short = [
+        f"{_LABELS.get(key, key)} over {interval.n}"
+        for key, interval in result.metrics.items()
+        if interval is not None and interval.n < result.asked and key != "answer_length"
+    ]
+    if short:
+        notes.append(f"{result.name}: questions without gold data left out: {', '.join(short)}.")
+    return notes
+
+
+def purposes(result: Results) -> str:
+    """The costs of one run by stage and purpose, as a markdown table."""
+    lines = [
+        "| stage | purpose | calls | cached | tokens in | tokens out |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for stage, usages in (("index", result.index_usage), ("query", result.query_usage)):
+        lines += [
+            f"| {stage} | {purpose or '(none)'} | {u.calls} | {u.cached_calls} "
+            f"| {u.input_tokens} | {u.output_tokens} |"
+            for purpose, u in usages.items()
+        ]
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        cell.rjust(width) if i else cell.ljust(width)
+        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "| " + " | ".join(padded) + " |"

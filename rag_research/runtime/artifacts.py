@@ -24,10 +24,14 @@ from typing import Any
 from filelock import FileLock
 
 from rag_research.config.build import to_dict
-from rag_research.config.fingerprint import fingerprint
+from rag_research.config.fingerprint import canonical_json, fingerprint
 from rag_research.errors import ArtifactError
 
 MANIFEST = "manifest.json"
+_BUILD_AGAIN = (
+    "Use the settings the index was built with, or build again with: "
+    "rag-research index CORPUS --out DIR"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class ItemLog:
                 except (ValueError, KeyError, TypeError):
                     break
                 good += len(line)
-        if good < self.path.stat().st_size:
+        if good < self.path.stat().st_size and not self.read_only:
             os.truncate(self.path, good)
 
     def __contains__(self, key: object) -> bool:
@@ -88,7 +92,15 @@ class ItemLog:
         return len(self._items)
 
     def add(self, key: str, value: Any) -> None:
-        """Record one finished item; on disk when this returns."""
+        """Record one finished item; on disk when this returns.
+
+        Raises:
+            ArtifactError: the log is read-only.
+        """
+        if self.read_only:
+            raise ArtifactError(
+                f"{self.path} is opened read-only and lacks an item that is needed. {_BUILD_AGAIN}"
+            )
         line = json.dumps({"key": key, "value": value}, ensure_ascii=False) + "\n"
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)
@@ -161,9 +173,18 @@ class ArtifactStore:
             stage: directory name.
             version: the stage's code version.
             inputs: what each item's result depends on besides the item itself.
+
+        Raises:
+            ArtifactError: the store is read-only and has no such log.
         """
-        digest = fingerprint(stage, version, inputs)
-        return ItemLog(self.root / stage / f"items-{digest}.jsonl")
+        path = self.root / stage / f"items-{fingerprint(stage, version, inputs)}.jsonl"
+        if self.read_only and not path.exists():
+            asked = canonical_json(to_dict(inputs, with_inert=False))
+            raise ArtifactError(
+                f"{self.root} holds no items of the stage {stage} for the present settings "
+                f"({asked}). {_BUILD_AGAIN}"
+            )
+        return ItemLog(path, read_only=self.read_only)
 
     def manifests(self, stage: str) -> list[Mapping[str, Any]]:
         """The manifests of all finished artefacts of one stage."""
@@ -184,10 +205,7 @@ class ArtifactStore:
                 lines.append(f"  {name}: built with {got!r}, asked for {asked!r}")
         if len(lines) == 1:
             lines.append("  Nothing of this stage was ever built there.")
-        lines.append(
-            "Use the settings the index was built with, or build again with: "
-            "rag-research index CORPUS --out DIR"
-        )
+        lines.append(_BUILD_AGAIN)
         return "\n".join(lines)
 
 

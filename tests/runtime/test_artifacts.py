@@ -185,6 +185,18 @@ def test_item_logs_of_different_inputs_are_apart(tmp_path: Path) -> None:
     assert "p1" not in store.items("extract", 2, {"prompt": "a"})
 
 
+def test_a_read_only_store_reads_items_and_takes_none(tmp_path: Path) -> None:
+    ArtifactStore(tmp_path).items("extract", 1, {"prompt": "a"}).add("p1", [1])
+    store = ArtifactStore(tmp_path, read_only=True)
+    log = store.items("extract", 1, {"prompt": "a"})
+    assert log["p1"] == [1]
+    with pytest.raises(ArtifactError, match="read-only"):
+        log.add("p2", [2])
+    with pytest.raises(ArtifactError, match=r'no items of the stage extract .*"prompt":"b"'):
+        store.items("extract", 1, {"prompt": "b"})
+    assert len(ArtifactStore(tmp_path).items("extract", 1, {"prompt": "a"})) == 1
+
+
 def test_later_lines_win(tmp_path: Path) -> None:
     log = ItemLog(tmp_path / "log.jsonl")
     log.add("a", 1)

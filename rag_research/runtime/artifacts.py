@@ -57,11 +57,17 @@ class ItemLog:
 
     A line torn by a crash is dropped when the log is opened. Later lines win over earlier
     ones with the same key.
+
+    Args:
+        path: of the file.
+        read_only: leave the file as it is; :meth:`add` is then an error.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self.read_only = read_only
+        if not read_only:
+            path.parent.mkdir(parents=True, exist_ok=True)
         self._items: dict[str, Any] = {}
         self._load()
 

@@ -83,6 +83,7 @@ class Imported:
         Raises:
             DataError: the file cannot be read, or none of it belongs to this corpus.
         """
+        del store, llm, prompts, concurrency  # of the protocol, not needed here
         path = Path(self.config.path)
         documents = read_documents(path)
         finders = _finders(corpus)
@@ -130,7 +131,8 @@ def _whole_json(text: str) -> Any:
 def _published(doc: Any, where: str) -> Document:
     if not isinstance(doc, Mapping) or not isinstance(doc.get("extracted_triples"), list):
         raise DataError(f"{where}: expected an object with a list 'extracted_triples'.")
-    passage, title = doc.get("passage") or "", doc.get("title") or ""
+    passage: Any = doc.get("passage") or ""
+    title: Any = doc.get("title") or ""
     if isinstance(passage, Mapping):  # some releases keep title and text apart
         passage, title = passage.get("text") or "", passage.get("title") or ""
     return Document(str(doc.get("idx", "")), str(passage), doc["extracted_triples"], str(title))

@@ -127,14 +127,14 @@ def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: in
     Args:
         corpus: gives the passages and their order.
         items: ``passage_key`` -> ``{"triplets": [[s, p, o]], "rejects": int,
-            "duplicates": int, "repaired": int, "usage": {purpose: {...}}}``; a passage that
-            is not there counts as failed. Passages with equal contents share one item, and
-            its counts and cost are taken once.
+            "duplicates": int, ..., "usage": {purpose: {...}}}``; every whole number is summed
+            up in the report, and a passage that is not there counts as failed. Passages with
+            equal contents share one item, and its counts and cost are taken once.
         **counts: added to the report.
     """
     triplets: dict[str, tuple[Triplet, ...]] = {}
     usage: dict[str, Usage] = {}
-    report = dict.fromkeys(("rejects", "duplicates", "repaired"), 0)
+    report = dict.fromkeys(("rejects", "duplicates"), 0)
     failed = 0
     seen: set[str] = set()
     for passage in corpus:
@@ -145,8 +145,9 @@ def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: in
         if item is None or key in seen:
             continue
         seen.add(key)
-        for name in report:
-            report[name] += item.get(name, 0)
+        for name, value in item.items():
+            if isinstance(value, int):
+                report[name] = report.get(name, 0) + value
         for purpose, cost in item.get("usage", {}).items():
             usage[purpose] = usage.get(purpose, Usage()) + Usage(**cost)
     total = {

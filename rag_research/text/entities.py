@@ -9,11 +9,17 @@ from rag_research.text.normalise import matching_form
 _DISAMBIGUATION = re.compile(r"\s*\([^()]*\)\s*$")
 _WORD = r"[^\W\d_](?:[\w'’.&-]*\w)?"
 _TOKEN = re.compile(rf"(?:[^\W\d_]\.)+|{_WORD}|\d+|[^\w\s]")
-_LINKING = frozenset("of the de la le du da di van von der den bin ibn al".split())
-_COMMON_STARTS = frozenset(
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LINKING = _words("of the de la le du da di van von der den bin ibn al")
+_COMMON_STARTS = _words(
     "a an the this that these those he she it they his her its their there in on at of by for "
     "from with as after before during when while who what which where why how is are was were "
-    "did does do has have had can could both or and but if although however since".split()
+    "did does do has have had can could both or and but if although however since"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 _END = re.compile(
@@ -10,11 +11,17 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _WIDE = frozenset("。！？؟۔।")
-_ABBREVIATIONS = frozenset(
+_ABBREVIATIONS = _words(
     "mr mrs ms dr prof st sr jr gen col lt capt sgt rev hon gov sen rep vs etc inc ltd co corp "
     "no nos vol pp fig figs al approx dept est ed eds jan feb mar apr jun jul aug sep sept oct "
-    "nov dec e.g i.e cf c ca b d r u.s u.k a.m p.m".split()
+    "nov dec e.g i.e cf c ca b d r u.s u.k a.m p.m"
 )
 _LAST_WORD = re.compile(r"([^\W_][\w.]*)\.$")
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
@@ -38,7 +45,7 @@ def sentence_offsets(text: str) -> list[tuple[int, int]]:
         if end < len(text) and _ends_sentence(text, match, end):
             cuts.add(end)
     edges = [0, *sorted(c for c in cuts if 0 < c < len(text)), len(text)]
-    pairs = list(zip(edges, edges[1:], strict=False))
+    pairs = list(itertools.pairwise(edges))
     return _without_blank([p for p in pairs if p[0] < p[1]], text)
 
 

@@ -1,0 +1,94 @@
+"""Reading spans out of a dependency parse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Token = Any  # spacy.tokens.Token, which is untyped
+
+_CLAUSES = ("relcl", "acl", "advcl", "ccomp", "parataxis")
+_EDGES = "\"'“”‘’,;:.–—- "
+
+
+def children(token: Token, *labels: str) -> list[Token]:
+    """Children with one of the dependency labels, in order."""
+    return [c for c in token.children if c.dep_ in labels]
+
+
+def conjoined(token: Token) -> list[Token]:
+    """The token and what is joined to it by conjunctions, in order: "A, B and C"."""
+    found = [token]
+    for other in token.children:
+        # in a list of names the parser often takes the second for an apposition
+        listed = other.dep_ == "appos" and other.ent_type_ == token.ent_type_ == "PERSON"
+        if other.dep_ == "conj" or listed:
+            found.extend(conjoined(other))
+    return found
+
+
+def noun_phrase(head: Token, without: Sequence[str] = (), skip: Sequence[Token] = ()) -> str:
+    """The full phrase of a noun, without clauses, appositions and conjoined phrases.
+
+    Args:
+        head: the noun.
+        without: dependency labels of further children to leave out.
+        skip: tokens to leave out with everything below them.
+    """
+    dropped = {*_CLAUSES, "appos", "conj", "cc", "preconj", "punct", "case", *without}
+    tokens = [head]
+    for child in head.children:
+        if child in skip or (child.dep_ in dropped and not _inside_name(child, head)):
+            continue
+        tokens.extend(_below(child))
+    return _text(tokens)
+
+
+def chain(noun: Token) -> str:
+    """The noun with its compound words only."""
+    return _text([noun, *children(noun, "compound")])
+
+
+def has_word(text: str) -> bool:
+    """Does the text hold a letter or digit?"""
+    return any(c.isalnum() for c in text)
+
+
+def _below(token: Token) -> list[Token]:
+    found = [token]
+    for child in token.children:
+        if child.dep_ not in _CLAUSES:
+            found.extend(_below(child))
+    return found
+
+
+def _inside_name(child: Token, head: Token) -> bool:
+    """Commas and hyphens between the words of a name, and place chains: "Fasa, Iran"."""
+    if child.dep_ == "punct":
+        return child.text in "-–'’\"" and abs(child.i - head.i) == 1 and not child.whitespace_
+    if child.dep_ in ("appos", "conj") and child.pos_ == head.pos_ == "PROPN":
+        places = ("GPE", "LOC")
+        between = child.doc[child.left_edge.i - 1].text if child.left_edge.i else ""
+        return between == "," and child.ent_type_ in places and head.ent_type_ in places
+    return False
+
+
+def _text(tokens: Sequence[Token]) -> str:
+    ordered = sorted(set(tokens), key=lambda t: t.i)
+    text = ""
+    for token, after in zip(ordered, [*ordered[1:], None], strict=True):
+        text += token.text
+        if after is None:
+            break
+        if after.i == token.i + 1:
+            text += token.whitespace_
+        elif after.i == token.i + 2 and token.nbor().text == ",":
+            text += ", "
+        else:
+            text += " "
+    return " ".join(text.split()).strip(_EDGES)
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Words separated by spaces, as a set."""
+    return frozenset(text.split())

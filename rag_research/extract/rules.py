@@ -1,0 +1,207 @@
+"""Triplets without a language model: dependency rules over spaCy parses (extra ``spacy``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rag_research.config.build import inert
+from rag_research.corpus.corpus import Corpus
+from rag_research.errors import ModelNotFoundError, missing_extra
+from rag_research.extract.clauses import sentence_triplets
+from rag_research.extract.mentions import Mentions
+from rag_research.extract.parentheses import cut_parentheses, parenthesis_triplets, tidy
+from rag_research.extract.triplets import (
+    STAGE,
+    Extraction,
+    clean_rows,
+    collect,
+    passage_key,
+)
+from rag_research.llm.base import LLM
+from rag_research.prompts.library import PromptLibrary
+from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.progress import progress
+from rag_research.runtime.weights import resolve_model
+from rag_research.text.entities import entity_key, plain_title
+from rag_research.text.sentences import sentence_offsets
+from rag_research.types import Passage, Triplet
+
+VERSION = 1
+MASK = "Tarimba"
+_IS_A_WORK = re.compile(
+    r"\"?(?:\s*,?\s*\([^)]*\))?,? (?:is|was|are|were) (?:a|an|the)\b[^.]{0,90}?\b"
+    r"(?:film|movie|album|song|single|series|sitcom|novel|book|play|opera|musical|band|episode|magazine|documentary|EP|"
+    r"soundtrack|comedy|drama|serial|game|show|"
+    r"poem|painting|newspaper|manga|anime)\b"
+)
+PIECE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class RulesConfig:
+    """Settings of :class:`Rules`.
+
+    Args:
+        model: an English spaCy model with a parser: a catalogue name, a folder, or the name
+            of an installed spaCy package.
+        batch_size: passages parsed together.
+    """
+
+    name: str = "rules"
+    model: str = "en-core-web-sm"
+    batch_size: int = inert(64)
+
+
+class Rules:
+    """Reads triplets off dependency parses; the same text always gives the same triplets.
+
+    Subjects are resolved to the passage title where the passage is about its title (see
+    :class:`~rag_research.extract.mentions.Mentions`), parentheses are read by pattern.
+    """
+
+    Config: ClassVar[type[RulesConfig]] = RulesConfig
+
+    def __init__(self, config: RulesConfig) -> None:
+        self.config = config
+
+    def extract(
+        self,
+        corpus: Corpus,
+        store: ArtifactStore,
+        llm: LLM | None = None,
+        prompts: PromptLibrary | None = None,
+        concurrency: int = 8,
+    ) -> Extraction:
+        """Triplets of every passage; no LLM is asked. The report adds ``reused`` passages.
+
+        Raises:
+            MissingExtraError: spaCy is not installed.
+            ModelNotFoundError: the spaCy model is not on this machine.
+        """
+        del llm, prompts, concurrency  # of the protocol, not needed here
+        nlp, identity = load_parser(self.config.model)
+        log = store.items(STAGE, VERSION, {"extractor": "rules", "model": identity})
+        pending: dict[str, Passage] = {}
+        for passage in corpus:
+            if (key := passage_key(passage)) not in log:
+                pending.setdefault(key, passage)
+        reused = sum(passage_key(p) not in pending for p in corpus)
+        with progress("extract triplets", len(pending)) as advance:
+            for key, passage, sentences, notes in self._parsed(nlp, pending):
+                name = plain_title(passage.title)
+                found = passage_triplets(passage, sentences, notes)
+                rows = clean_rows([s.replace(MASK, name) for s in t] for t in found)
+                item = {"triplets": [[*t] for t in rows.triplets], "duplicates": rows.duplicates}
+                log.add(key, item | {"rejects": rows.rejects})
+                advance()
+        keys = {passage_key(p) for p in corpus}
+        return collect(corpus, {key: log[key] for key in keys}, reused=reused)
+
+    def _parsed(
+        self, nlp: Any, pending: Mapping[str, Passage]
+    ) -> Iterator[tuple[str, Passage, list[Any], list[tuple[int, str]]]]:
+        """Parsed sentences of each passage, with the parentheses cut out of its text."""
+
+        def pieces() -> Iterator[tuple[str, tuple[str, int, bool, list[tuple[int, str]]]]]:
+            for key, passage in pending.items():
+                text, notes = cut_parentheses(mask_title(tidy(passage.text), passage.title))
+                parts = split_long(text) or [(0, "")]
+                for offset, part in parts:
+                    yield part, (key, offset, offset == parts[-1][0], notes)
+
+        sentences: list[Any] = []
+        docs = nlp.pipe(pieces(), as_tuples=True, batch_size=self.config.batch_size)
+        for doc, (key, offset, last, notes) in docs:
+            sentences.extend((offset, sentence) for sentence in doc.sents)
+            if last:
+                yield key, pending[key], sentences, notes
+                sentences = []
+
+
+def passage_triplets(
+    passage: Passage, sentences: list[tuple[int, Any]], notes: list[tuple[int, str]]
+) -> Iterator[Triplet]:
+    """All triplets of one passage, sentence by sentence, repeats included.
+
+    Args:
+        passage: gives the title.
+        sentences: character offset of its piece of text, and the parsed sentence.
+        notes: position and content of the parentheses that were cut out.
+    """
+    mentions = Mentions(passage.title, sentences[0][1] if sentences else None, MASK)
+    name = mentions.full_name
+    if len(name) > 3 and entity_key(name) != entity_key(plain_title(passage.title)):
+        yield Triplet(passage.title, "is also known as", name)
+    waiting = list(notes)
+    for offset, sentence in sentences:
+        end = offset + sentence.end_char
+        while waiting and waiting[0][0] <= end:
+            position, content = waiting.pop(0)
+            yield from _note(position - offset, content, sentence, mentions)
+        yield from sentence_triplets(sentence, mentions)
+
+
+def _note(position: int, content: str, sentence: Any, mentions: Mentions) -> Iterator[Triplet]:
+    """Facts in a parenthesis, said of the noun that stands right before it."""
+    before = [t for t in sentence if t.idx < position and not (t.is_space or t.is_punct)]
+    if not before or before[-1].pos_ not in ("PROPN", "NOUN"):
+        return
+    subject = mentions.name_ending_at(before[-1])
+    if subject:
+        yield from parenthesis_triplets(subject, content, person=mentions.person)
+
+
+def mask_title(text: str, title: str) -> str:
+    """Put a plain name for the title of a work: "Who Am I? is a film" cannot be parsed.
+
+    Only where the text begins by saying that the title is a work; the name is taken back in
+    the triplets.
+    """
+    name = tidy(plain_title(title))
+    if not _IS_A_WORK.match(text[len(name) :]) or not text.startswith(name):
+        return text
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", MASK, text)
+
+
+def split_long(text: str) -> list[tuple[int, str]]:
+    """Cut a very long text between sentences: the parser's memory grows with the length."""
+    pieces: list[tuple[int, str]] = []
+    for start, end in sentence_offsets(text):
+        for cut in range(start, end, PIECE):  # a "sentence" may itself be endless
+            stop = min(cut + PIECE, end)
+            if pieces and len(pieces[-1][1]) + stop - cut <= PIECE:
+                pieces[-1] = (pieces[-1][0], pieces[-1][1] + text[cut:stop])
+            else:
+                pieces.append((cut, text[cut:stop]))
+    return pieces
+
+
+def load_parser(model: str) -> tuple[Any, dict[str, str]]:
+    """A spaCy pipeline and what identifies it.
+
+    Args:
+        model: a catalogue name, a folder, or the name of an installed spaCy package.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        ModelNotFoundError: there is no such model.
+    """
+    try:
+        import spacy
+    except ImportError as error:
+        raise missing_extra("spacy", "spacy", "The extractor 'rules'") from error
+    if spacy.util.is_package(model):
+        nlp = spacy.load(model)
+        return nlp, {"package": model, "version": str(nlp.meta.get("version", ""))}
+    files = resolve_model(model)
+    try:
+        nlp = spacy.load(files.path)
+    except (OSError, ValueError) as error:
+        raise ModelNotFoundError(
+            f"{files.path} holds no spaCy model that can be loaded ({error}). "
+            "Set extractor.model to en-core-web-sm or to the folder of an English spaCy model."
+        ) from error
+    return nlp, {"sha256": files.sha256, "spacy": str(nlp.meta.get("spacy_version", ""))}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
-ONSETS = tuple("b br d dr f g h j k kr l m n p r s sk st t tr v z".split())
+SIMPLE = ("b", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z")
+ONSETS = (*SIMPLE, "br", "dr", "kr", "sk", "st", "tr")
 VOWELS = ("a", "e", "i", "o", "u")
 CODAS = ("", "l", "m", "n", "nd", "r", "rn", "s", "th")
 LETTERS_BEFORE_LAST = tuple(onset + vowel for onset in ONSETS for vowel in VOWELS)

@@ -1,0 +1,93 @@
+"""HotpotQA in its official distractor format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_research.corpus.assemble import assemble
+from rag_research.corpus.dataset import Dataset
+from rag_research.corpus.pool import Pool
+from rag_research.corpus.records import Row, existing, json_rows
+from rag_research.types import Question
+
+
+@dataclass(frozen=True, slots=True)
+class HotpotQAConfig:
+    """Where the file is.
+
+    Args:
+        path: ``hotpot_dev_distractor_v1.json`` or a part of it, plain or gzip.
+        first: read only this many questions, and pool only their contexts; ``None`` reads all.
+    """
+
+    path: str
+    name: str = "hotpotqa"
+    first: int | None = None
+
+
+class HotpotQA:
+    """Loader of a JSON array of questions, each with ten titled paragraphs.
+
+    All paragraphs are pooled into one corpus. The gold passages of a question are the
+    paragraphs of its own context whose titles its supporting facts name.
+    """
+
+    Config = HotpotQAConfig
+
+    def __init__(self, config: HotpotQAConfig) -> None:
+        self.config = config
+
+    def load(self) -> Dataset:
+        """Read the file."""
+        return load_contexts(self.config.name, self.config.path, self.config.first)
+
+
+def load_contexts(name: str, path: str, first: int | None) -> Dataset:
+    """A dataset from HotpotQA's format, which 2WikiMultihopQA shares and adds evidence to.
+
+    Args:
+        name: of the dataset.
+        path: of the file.
+        first: at most this many questions.
+
+    Raises:
+        DataError: names file and line, or item, and what is wrong there.
+    """
+    file = existing(Path(path), f"{name} file")
+    pool = Pool(file.name)
+    questions = []
+    for row in json_rows(file):
+        if first is not None and len(questions) == first:
+            break
+        questions.append(_question(row, pool))
+    return assemble(name, pool.passages(), questions, file)
+
+
+def _question(row: Row, pool: Pool) -> Question:
+    ids: dict[str, str] = {}
+    for paragraph in row.items("context"):
+        match paragraph:
+            case [str(title), [*sentences]] if all(isinstance(s, str) for s in sentences):
+                ids[title] = pool.add(title, " ".join(s.strip() for s in sentences))
+            case _:
+                raise row.wrong("context", paragraph, "[title, [sentence, ...]]")
+    gold = []
+    for fact in row.items("supporting_facts") if "supporting_facts" in row.values else []:
+        match fact:
+            case [str(title), int()] if title in ids:
+                gold.append(ids[title])
+            case [str(title), int()]:
+                raise row.wrong(
+                    "supporting_facts", fact, f"a title of its context, one of {[*ids]}"
+                )
+            case _:
+                raise row.wrong("supporting_facts", fact, "[title, sentence number]")
+    return Question(
+        id=row.text("_id"),
+        text=row.text("question"),
+        answers=row.texts("answer", ()),
+        type=row.text("type", ""),
+        gold_passages=tuple(dict.fromkeys(gold)),
+        evidence=row.triplets("evidences"),
+    )

@@ -10,6 +10,7 @@ entries and, under the key that was being written, what is finished of a list or
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ def read_value(text: str, start: int, depth: int = 0) -> Read:
         return _string(text, start)
     if number := _NUMBER.match(text, start):
         # "19" at the very end may be the start of "1998".
-        return Read(_number(number[0]), number.end(), number.end() < len(text))
+        return Read(finite_number(number[0]), number.end(), number.end() < len(text))
     word = _WORD.match(text, start)
     if word and word[0].lower() in _WORDS:
         return Read(_WORDS[word[0].lower()], word.end())
@@ -84,11 +85,13 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _number(digits: str) -> int | float:
+def finite_number(digits: str) -> int | float | None:
+    """The number written as ``digits``; ``None`` when it is beyond what JSON files can hold."""
     try:
         return int(digits)
     except ValueError:
-        return float(digits)
+        number = float(digits)
+        return number if math.isfinite(number) else None
 
 
 def _separator(text: str, at: int) -> int:

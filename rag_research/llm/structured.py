@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from rag_research.errors import ParseError
 from rag_research.llm.base import LLM, Message, Request
-from rag_research.llm.lenient_json import UnreadableError, read_value
+from rag_research.llm.lenient_json import MAX_DEPTH, UnreadableError, finite_number, read_value
 from rag_research.prompts.library import PromptLibrary
 
 T = TypeVar("T")
@@ -28,7 +28,9 @@ _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL)
 # A tuple starts with a quoted string: "(1990)" in prose is none.
 _START = re.compile(r"[\[{]|\((?=\s*[\"'“‘])")
 _BETWEEN = re.compile(r"[\s,;]*(?:[-*•]|\d+[.)])?\s*")
-_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(
+    strict=False, parse_constant=lambda _: None, parse_float=finite_number, parse_int=finite_number
+)
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
@@ -135,8 +137,8 @@ def json_values(text: str) -> list[Any]:
     found = sorted(_scan(text, fences), key=lambda f: (not f.fenced, f.start - f.end))
     scalars = [_strict(text[a:b].strip()) for a, b in [*fences, (0, len(text))]]
     values = [f.value for f in found] + [s[0] for s in scalars if s is not None]
-    unique = {repr(value): value for value in reversed(values)}
-    return [_clean(text, value) for value in reversed(unique.values())]
+    unique = {repr(value): value for value in values}
+    return [_clean(text, value) for value in unique.values()]
 
 
 def pick(value: Any, *names: str) -> Any:
@@ -169,9 +171,10 @@ def _folded(name: str) -> str:
 
 def _strict(text: str) -> tuple[Any] | None:
     try:
-        return (_DECODER.decode(text),)
+        value = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
+    return None if _too_deep(value) else (value,)
 
 
 def _without_reasoning(text: str) -> str:
@@ -184,12 +187,12 @@ def _scan(text: str, fences: list[tuple[int, int]]) -> Iterator[_Found]:
     at = 0
     while match := _START.search(text, at):
         start = match.start()
-        value, at = _value_at(text, start)
-        if at == start:
-            at += 1
+        value, end = _value_at(text, start)
+        at = max(end, start + 1)
+        if end == start or _too_deep(value):
             continue
         fenced = any(a <= start < b for a, b in fences)
-        found = _Found(value, start, at, fenced)
+        found = _Found(value, start, end, fenced)
         if run and not _BETWEEN.fullmatch(text, run[-1].end, start):
             yield from _joined(run)
             run = []
@@ -211,9 +214,14 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
         pass
     try:
         read = read_value(text, start)
-    except (UnreadableError, ValueError, OverflowError):
+    except UnreadableError:
         return None, start
     return read.value, read.end
+
+
+def _too_deep(value: Any, left: int = MAX_DEPTH) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return left < 0 or any(_too_deep(item, left - 1) for item in inner)
 
 
 def _clean(text: str, value: Any) -> Any:

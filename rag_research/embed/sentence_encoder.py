@@ -1,0 +1,174 @@
+"""A frozen transformer as sentence encoder: pooled, L2-normalised token states."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rag_research.config.build import inert
+from rag_research.embed.base import Role, Vectors
+from rag_research.embed.batches import equal_length_batches
+from rag_research.embed.folder_settings import FolderSettings, Pooling, read_folder_settings
+from rag_research.errors import ConfigError
+from rag_research.runtime.devices import resolve_device
+from rag_research.runtime.weights import ModelFiles, resolve_model
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceEncoderConfig:
+    """Which model, and how texts go through it.
+
+    Args:
+        model: a local folder, a catalogue name (``rag-research models list``) or a hub id.
+        precision: arithmetic of the model; vectors are float32 either way. bf16 pays on CPUs
+            with bf16 matrix units (AMX) and on GPUs; elsewhere fp32 can be the faster one.
+        pooling: ``None`` takes what the model's folder says, else ``mean``.
+        query_prefix: put before queries; ``None`` takes what the model's folder says, else "".
+        passage_prefix: the same for passages.
+        max_tokens: longer texts are cut here, special tokens included.
+        batch_tokens: most tokens a batch; raise it on a GPU (65,536).
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:INDEX``.
+        threads: CPU threads of one operator.
+    """
+
+    name: str = "sentence_encoder"
+    model: str = "all-minilm-l6-v2"
+    precision: Literal["bf16", "fp32"] = "bf16"
+    pooling: Pooling | None = None
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+    max_tokens: int = 256
+    batch_tokens: int = inert(4096)
+    device: str = inert("auto")
+    threads: int = inert(1)
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "batch_tokens", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected at least 1.")
+
+
+class SentenceEncoder:
+    """Mean (or first-token) pooling over the last layer of a frozen transformer.
+
+    ``v = normalise(mean_t h_t)`` with ``h`` the last hidden states of the tokens of
+    ``prefix + text``. Texts of equal length share a batch, so nothing is padded and, on the
+    CPU, a text has the same vector bit for bit in any company.
+
+    Constructing is cheap: identity and dimension read the model's files, the weights load at
+    the first call of :meth:`encode`.
+
+    Args:
+        config: see :class:`SentenceEncoderConfig`.
+    """
+
+    Config = SentenceEncoderConfig
+
+    def __init__(self, config: SentenceEncoderConfig) -> None:
+        self.config = config
+        self._loading = threading.Lock()
+
+    @cached_property
+    def _files(self) -> ModelFiles:
+        return resolve_model(self.config.model)
+
+    @cached_property
+    def _settings(self) -> FolderSettings:
+        found = read_folder_settings(self._files.path)
+        config = self.config
+        return FolderSettings(
+            config.pooling or found.pooling,
+            found.query_prefix if config.query_prefix is None else config.query_prefix,
+            found.passage_prefix if config.passage_prefix is None else config.passage_prefix,
+        )
+
+    @cached_property
+    def identity(self) -> Mapping[str, str]:
+        """Weights hash and everything else that decides a vector."""
+        return {
+            "encoder": self.config.name,
+            "weights": self._files.sha256,
+            "precision": self.config.precision,
+            "pooling": self._settings.pooling,
+            "query_prefix": self._settings.query_prefix,
+            "passage_prefix": self._settings.passage_prefix,
+            "max_tokens": str(self.config.max_tokens),
+        }
+
+    @cached_property
+    def dimension(self) -> int:
+        """D, the model's hidden size."""
+        path = self._files.path / "config.json"
+        try:
+            return int(json.loads(path.read_text(encoding="utf-8"))["hidden_size"])
+        except (OSError, ValueError, KeyError) as error:
+            raise ConfigError(
+                f"{path} gives no hidden_size ({error!r}); {self.config.model!r} is not a "
+                "transformers encoder. Choose another encoder.model."
+            ) from error
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any, str]:
+        """Tokenizer, model and device."""
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
+
+        device = resolve_device(self.config.device)
+        if device == "cpu":
+            torch.set_num_threads(self.config.threads)
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        tokenizer = AutoTokenizer.from_pretrained(self._files.path)
+        if self.config.max_tokens > tokenizer.model_max_length:
+            raise ConfigError(
+                f"encoder.max_tokens: got {self.config.max_tokens}, but {self.config.model!r} "
+                f"reads at most {tokenizer.model_max_length} tokens."
+            )
+        dtype = torch.bfloat16 if self.config.precision == "bf16" else torch.float32
+        model = AutoModel.from_pretrained(self._files.path, dtype=dtype)
+        return tokenizer, model.eval().requires_grad_(False).to(device), device
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Encode texts, in order.
+
+        Args:
+            texts: N strings of any script; an empty one gives a valid vector.
+            role: chooses the prefix.
+
+        Shapes:
+            [N] -> [N, D]
+        """
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        if not len(texts):
+            return vectors
+        with self._loading:
+            tokenizer = self._loaded[0]
+        settings = self._settings
+        prefix = settings.query_prefix if role == "query" else settings.passage_prefix
+        tokens = tokenizer(
+            [prefix + text for text in texts],
+            truncation=True,
+            max_length=self.config.max_tokens,
+            return_attention_mask=False,
+        )["input_ids"]
+        for batch in equal_length_batches([len(t) for t in tokens], self.config.batch_tokens):
+            vectors[batch] = self._forward([tokens[i] for i in batch])
+        return vectors
+
+    def _forward(self, tokens: list[list[int]]) -> Vectors:
+        import torch
+        from torch.nn.functional import normalize
+
+        _, model, device = self._loaded
+        with torch.inference_mode():
+            states = model(input_ids=torch.tensor(tokens, device=device)).last_hidden_state
+            first = self._settings.pooling == "cls"
+            pooled = states[:, 0].float() if first else states.float().mean(dim=1)
+            vectors: Vectors = normalize(pooled, dim=1).cpu().numpy()
+            return vectors

@@ -1,0 +1,48 @@
+"""Search with a FAISS index, on the GPU where FAISS has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rag_research.embed.base import Vectors
+from rag_research.index.selection import Rows, Scores
+
+
+class FaissSearcher:
+    """Asks a FAISS index.
+
+    Args:
+        index: any FAISS index.
+        threads: OpenMP threads of one search.
+    """
+
+    def __init__(self, index: Any, threads: int) -> None:
+        self.index = index
+        self._threads = threads
+
+    def top(self, queries: Vectors, m: int) -> tuple[Scores, Rows]:
+        """Scores and rows of the best ``m``; row -1 where the index found fewer.
+
+        Shapes:
+            [B, D] -> [B, m], [B, m]
+        """
+        import faiss
+
+        faiss.omp_set_num_threads(self._threads)
+        scores, rows = self.index.search(queries, m)
+        return scores, rows
+
+
+def on_device(index: Any, device: str) -> Any:
+    """``index`` on ``device`` when that is a GPU and FAISS was built for GPUs, else as it is.
+
+    Args:
+        index: a FAISS index that has a GPU form.
+        device: a resolved torch device string.
+    """
+    import faiss
+
+    if device == "cpu" or not hasattr(faiss, "StandardGpuResources"):
+        return index
+    number = int(device.partition(":")[2] or 0)
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), number, index)

@@ -1,5 +1,6 @@
 """Every YAML file composes, builds, and says what it is for."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,8 @@ REQUIRED = {
     "dataset/hotpotqa_official": ["dataset.path=somewhere"],
     "dataset/two_wiki_official": ["dataset.path=somewhere"],
     "dataset/musique_official": ["dataset.path=somewhere"],
-    "dataset/popqa": ["dataset.path=somewhere"],
-    "dataset/hipporag": ["dataset.path=somewhere"],
+    "dataset/popqa": ["dataset.questions=some.tsv", "dataset.corpus=some.jsonl"],
+    "dataset/hipporag": ["dataset.corpus=some.json"],
     "dataset/hub": ["dataset.path=somewhere"],
     "llm/openai_compatible": ["llm.model=a-model"],
     "encoder/openai_embeddings": ["encoder.model=a-model"],
@@ -63,10 +64,11 @@ def test_every_registered_component_has_an_option(group: str) -> None:
     assert named == set(GROUPS[group])
 
 
-@pytest.mark.parametrize("group_option", sorted(k for k in REQUIRED if k.startswith("dataset")))
-def test_what_only_the_user_knows_is_asked_for(group_option: str) -> None:
-    group, option = group_option.split("/")
-    with pytest.raises(ConfigError, match=rf"^{group}\.path: .* needs this key"):
+@pytest.mark.parametrize("choice", sorted(REQUIRED))
+def test_what_only_the_user_knows_is_asked_for(choice: str) -> None:
+    group, option = choice.split("/")
+    keys = "|".join(re.escape(setting.partition("=")[0]) for setting in REQUIRED[choice])
+    with pytest.raises(ConfigError, match=rf"^({keys}): .* needs this key"):
         compose_experiment([f"{group}={option}"])
 
 

@@ -19,6 +19,8 @@ from rag_research.registry import Registry
 # Settings without a default, so that every configuration class can be made.
 REQUIRED: Mapping[str, Any] = {
     "path": "somewhere",
+    "corpus": "some.json",
+    "questions": "some.tsv",
     "model": "a-model",
     "base_url": "http://127.0.0.1:1/v1",
     "dataset": "sample_world",
@@ -62,8 +64,6 @@ def make(cls: type[Any]) -> Any:
         and f.default_factory is dataclasses.MISSING
         and f.name != "name"
     }
-    if cls.__dataclass_fields__.get("name") and "name" not in needed:
-        return build(cls, needed)
     return build(cls, needed)
 
 
@@ -104,7 +104,7 @@ def changed(config: Any, field: dataclasses.Field[Any]) -> Any:
     entries = field.metadata.get("registry")
     hint = get_type_hints(type(config))[field.name]
     values = (
-        ({"name": n, **REQUIRED_OF.get(n, {})} for n in entries if n != value.name)
+        (plain_value(make(entries.get(name).Config)) for name in entries if name != value.name)
         if entries is not None
         else others(hint, value)
     )
@@ -117,13 +117,6 @@ def changed(config: Any, field: dataclasses.Field[Any]) -> Any:
         if made != config:
             return made
     return None
-
-
-REQUIRED_OF: Mapping[str, Mapping[str, str]] = {
-    "imported": {"path": "somewhere"},
-    "jsonl": {"path": "somewhere"},
-    "cross_encoder": {"model": "a-model"},
-}
 
 
 def plain_value(value: Any) -> Any:

@@ -15,12 +15,12 @@ from rag_research.errors import (
     MissingExtraError,
     ModelNotFoundError,
 )
-from rag_research.evaluation.records import Failure, Record, spent
+from rag_research.evaluation.records import Failure, Record, add_usage, spent
 from rag_research.runtime.artifacts import ItemLog
 from rag_research.runtime.progress import progress
 from rag_research.systems.base import Index, System
 from rag_research.trace import Trace
-from rag_research.types import Question
+from rag_research.types import Question, Usage
 
 _FATAL = (ConfigError, MissingExtraError, ModelNotFoundError, ArtifactError)
 
@@ -38,6 +38,11 @@ class Outcomes:
     records: dict[str, Record] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     budget_error: BudgetExceededError | None = None
+
+    def usage(self) -> dict[str, Usage]:
+        """Cost by purpose of all questions, failed ones included."""
+        costs = [r.usage for r in self.records.values()]
+        return add_usage(costs + [f.usage for f in self.failures.values()])
 
 
 async def ask(

@@ -130,6 +130,15 @@ def spent(trace: Trace) -> dict[str, Usage]:
     return dict(sorted(trace.usage.items()))
 
 
+def add_usage(costs: Iterable[Mapping[str, Usage]]) -> dict[str, Usage]:
+    """The sum of costs, purpose by purpose."""
+    total: dict[str, Usage] = {}
+    for cost in costs:
+        for purpose, usage in cost.items():
+            total[purpose] = total.get(purpose, Usage()) + usage
+    return dict(sorted(total.items()))
+
+
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON lines at once: a reader sees the old file or the whole new one."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -11,36 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import random
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from rag_research.config.build import to_dict
 from rag_research.config.fingerprint import fingerprint
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.dataset import Dataset
 from rag_research.errors import ConfigError
-from rag_research.evaluation.asking import Outcomes, ask
-from rag_research.evaluation.records import (
-    Record,
-    cost_row,
-    failure_row,
-    prediction_row,
-    write_lines,
-    write_text,
-)
+from rag_research.evaluation.asking import ask
+from rag_research.evaluation.reporting import Run, report
 from rag_research.evaluation.results import Results
-from rag_research.evaluation.scoring import Scores, add_usage, means, score
 from rag_research.evaluation.wandb_log import log_run
 from rag_research.llm.traced import TracedLLM
 from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.runtime.provenance import peak_memory_mib, provenance, resources
+from rag_research.runtime.provenance import resources
 from rag_research.runtime.seeding import seed_everything
 from rag_research.systems.assemble import Models, OnDemandEncoder, build_parts, build_system
 from rag_research.systems.base import Index, Parts
@@ -63,52 +51,32 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
             budget ends while indexing. A failing question does not raise; it is counted.
     """
     seed_everything(config.seed)
-    readings = [resources()]
+    clock = [resources()]
     dataset: Dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
     questions = choose_questions(dataset.questions, config)
     store = ArtifactStore(config.run.store)
     parts = build_parts(config, store, models)
-    readings.append(resources())
+    clock.append(resources())
     index, index_usage = build_index(config, parts, dataset, store)
-    readings.append(resources())
+    clock.append(resources())
     directory = run_directory(config, dataset)
     inputs = question_inputs(config, parts, dataset)
     log = ArtifactStore(directory).items(STAGE, VERSION, inputs)
     system = build_system(config, parts)
     outcomes = asyncio.run(ask(system, index, questions, log, config.run.concurrency))
-    readings.append(resources())
-    answered = [(q, outcomes.records[q.id]) for q in questions if q.id in outcomes.records]
-    failed = [q for q in questions if q.id in outcomes.failures]
-    scores = score(answered, failed, config.evaluation, config.seed)
-    spans = zip(("load", "index", "query"), readings, readings[1:], strict=False)
-    results = Results(
-        name=config.system.name,
-        system=config.system.name,
-        dataset=dataset.name,
-        fingerprint=fingerprint(config),
-        questions=len(questions),
-        asked=len(answered) + len(failed),
-        answered=len(answered),
-        failed=len(failed),
-        partial=outcomes.budget_error is not None,
-        metrics=scores.intervals,
-        means=means([record for _, record in answered]),
+    clock.append(resources())
+    run = Run(
+        config=config,
+        dataset=dataset,
+        questions=questions,
+        outcomes=outcomes,
+        index_counts=index.counts,
         index_usage=index_usage,
-        query_usage=add_usage(
-            done.usage for done in [*outcomes.records.values(), *outcomes.failures.values()]
-        ),
-        seconds=_seconds([record for _, record in answered]),
-        provenance={
-            **provenance(),
-            **run_facts(config, dataset, inputs, index, outcomes, scores),
-            "resources": {
-                **{stage: end.since(start) for stage, start, end in spans},
-                "peak_memory_mib": peak_memory_mib(),
-            },
-        },
+        models={"llm": inputs["llm_identity"], "encoder": inputs["encoder_identity"]},
+        clock=clock,
         directory=directory,
     )
-    write_run(results, config, questions, outcomes, scores)
+    results = report(run)
     log_run(results, config)
     return results
 
@@ -168,71 +136,3 @@ def question_inputs(config: ExperimentConfig, parts: Parts, dataset: Dataset) ->
         "corpus": dataset.corpus.fingerprint,
         "prompts": {name: prompts[name].fingerprint for name in prompts.names()},
     }
-
-
-def run_facts(
-    config: ExperimentConfig,
-    dataset: Dataset,
-    inputs: dict[str, Any],
-    index: Index,
-    outcomes: Outcomes,
-    scores: Scores,
-) -> dict[str, Any]:
-    """What a result row must name besides code and machine."""
-    prompts: dict[str, str] = {}
-    for record in outcomes.records.values():
-        prompts.update(record.prompts)
-    return {
-        "config": to_dict(config),
-        "config_fingerprint": fingerprint(config),
-        "seed": config.seed,
-        "dataset": {
-            "name": dataset.name,
-            "config": to_dict(config.dataset),
-            "passages": len(dataset.corpus),
-            "corpus_fingerprint": dataset.corpus.fingerprint,
-            "questions": len(dataset.questions),
-            "questions_fingerprint": fingerprint(
-                [[q.id, q.text, q.answers, q.gold_passages] for q in dataset.questions]
-            ),
-        },
-        "index": dict(index.counts),
-        "models": {"llm": inputs["llm_identity"], "encoder": inputs["encoder_identity"]},
-        "prompts": dict(sorted(prompts.items())),
-        "metric_versions": dict(scores.versions),
-        "budget_error": str(outcomes.budget_error) if outcomes.budget_error else None,
-    }
-
-
-def write_run(
-    results: Results,
-    config: ExperimentConfig,
-    questions: Sequence[Question],
-    outcomes: Outcomes,
-    scores: Scores,
-) -> None:
-    """Write the files of a run; ``results.json`` last, so its presence says "complete"."""
-    out = results.directory
-    out.mkdir(parents=True, exist_ok=True)
-    answered = [(q, outcomes.records[q.id]) for q in questions if q.id in outcomes.records]
-    failed = [(q, outcomes.failures[q.id]) for q in questions if q.id in outcomes.failures]
-    ended = {**outcomes.records, **outcomes.failures}
-    write_text(out / "config.yaml", yaml.safe_dump(to_dict(config), sort_keys=False))
-    write_lines(
-        out / "predictions.jsonl",
-        (prediction_row(q, record, scores.by_question[q.id]) for q, record in answered),
-    )
-    write_lines(out / "costs.jsonl", (cost_row(q, record) for q, record in answered))
-    write_lines(out / "failures.jsonl", (failure_row(q, failure) for q, failure in failed))
-    write_lines(
-        out / "traces.jsonl",
-        (line for q in questions if q.id in ended for line in ended[q.id].trace),
-    )
-    results.save()
-
-
-def _seconds(records: Sequence[Record]) -> dict[str, float]:
-    if not records:
-        return {}
-    each = [record.seconds for record in records]
-    return {"mean": round(statistics.mean(each), 4), "median": round(statistics.median(each), 4)}

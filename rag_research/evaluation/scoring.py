@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_research.config.schema import EvaluationConfig
 from rag_research.evaluation.metrics import Column, columns
 from rag_research.evaluation.records import Record
 from rag_research.evaluation.statistics import Interval, bootstrap_interval
-from rag_research.types import Question, Usage
+from rag_research.types import Question
 
 Values = Mapping[str, float | None]
 
@@ -76,15 +76,6 @@ def means(records: Sequence[Record]) -> dict[str, float]:
         for name, value in record.answer.stats.items():
             found.setdefault(name, []).append(float(value))
     return {name: sum(values) / len(values) for name, values in sorted(found.items())}
-
-
-def add_usage(costs: Iterable[Mapping[str, Usage]]) -> dict[str, Usage]:
-    """The sum of costs, purpose by purpose."""
-    total: dict[str, Usage] = {}
-    for cost in costs:
-        for purpose, usage in cost.items():
-            total[purpose] = total.get(purpose, Usage()) + usage
-    return dict(sorted(total.items()))
 
 
 def _wrong(column: Column, failed: Sequence[Question]) -> list[float]:

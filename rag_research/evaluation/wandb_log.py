@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Literal
 
 from rag_research.config.build import to_dict
 from rag_research.config.schema import ExperimentConfig
@@ -78,7 +78,7 @@ def _table(wandb: Any, results: Results) -> Any:
     return wandb.Table(columns=columns, data=data)
 
 
-def _mode(wandb: Any, asked: str) -> str:
+def _mode(wandb: Any, asked: str) -> Literal["online", "offline"]:
     """Online only if a key is there already: looked for without asking or connecting."""
     if asked != "online":
         return "offline"

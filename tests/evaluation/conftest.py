@@ -117,8 +117,7 @@ class Letters:
 
     def __init__(self, config: LettersConfig) -> None:
         self.config = config
-
-    identity = {"model": "letters"}
+        self.identity = {"model": "letters"}
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         rows = np.array([[1.0, len(text)] for text in texts], dtype=np.float32)

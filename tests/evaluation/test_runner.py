@@ -165,7 +165,7 @@ def test_a_failing_metric_fails_the_run_and_keeps_the_answers(lab: Any) -> None:
         return len(answer.text) / (len(question.answers) - 1)
 
     config = lab.config(evaluation={"metrics": ["divides_by_zero"]})
-    with pytest.raises(RagResearchError, match="divides_by_zero.*'q0'.*ZeroDivisionError"):
+    with pytest.raises(RagResearchError, match=r"divides_by_zero.*'q0'.*ZeroDivisionError"):
         evaluate(config, lab.models(config)[0])
     assert not (lab.root / "out" / "results.json").exists()
     config = lab.config(evaluation={"metrics": ["token_f1"]})

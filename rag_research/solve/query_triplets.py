@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from rag_research.solve.placeholders import count_variables, match, substitute, unique
+from rag_research.solve.placeholders import (
+    count_variables,
+    is_variable,
+    match,
+    same_text,
+    substitute,
+    unique,
+)
 from rag_research.types import Triplet
 
 Counter = Callable[[Triplet], int]
@@ -67,8 +74,10 @@ class QueryTriplets:
     ) -> QueryTriplets:
         """Take in what the model filled, bind variables everywhere, and sort again.
 
-        A filled triplet replaces the pending triplets it matches; one that matches none is
-        taken as new. Pending triplets nobody filled stay pending, to be tried again.
+        A filled triplet replaces the pending triplets it answers: among those it matches with
+        most known ends, the ones of its predicate, else the one of the most similar predicate.
+        One that matches none is taken as new. Pending triplets nobody filled stay pending, to
+        be tried again.
 
         Args:
             filled: triplets with as few variables as the model could leave.
@@ -79,7 +88,7 @@ class QueryTriplets:
         fresh: list[Triplet] = []
         bindings: dict[str, str] = {}
         for fact in filled:
-            taken = [p for p in pending if _narrows(p, fact, count)]
+            taken = _meant(fact, [p for p in pending if _narrows(p, fact, count)])
             for pattern in taken:
                 for name, value in (match(pattern, fact) or {}).items():
                     bindings.setdefault(name, value)
@@ -91,6 +100,25 @@ class QueryTriplets:
 
 def _narrows(pattern: Triplet, fact: Triplet, count: Counter) -> bool:
     return count(fact) < count(pattern) and match(pattern, fact) is not None
+
+
+def _meant(fact: Triplet, candidates: list[Triplet]) -> list[Triplet]:
+    """The candidates a fact answers: those with most known ends, then the same predicate.
+
+    Known ends come first, or the father of Ann would also be taken as the father of ?father.
+    """
+    if not candidates:
+        return []
+    most = min(_variable_ends(p) for p in candidates)
+    anchored = [p for p in candidates if _variable_ends(p) == most]
+    exact = [p for p in anchored if same_text(p.predicate, fact.predicate)]
+    words = set(fact.predicate.lower().split())
+    best = max(anchored, key=lambda p: len(words & set(p.predicate.lower().split())))
+    return exact or [best]
+
+
+def _variable_ends(triplet: Triplet) -> int:
+    return is_variable(triplet.subject) + is_variable(triplet.object)
 
 
 def consume(

@@ -46,6 +46,21 @@ def test_an_unanswered_triplet_stays_to_be_tried_again() -> None:
     assert after.searchable == (other,)
 
 
+def test_a_fact_answers_the_triplet_it_was_meant_for() -> None:
+    shown = Triplet("Salt Road", "shown in", "?town")
+    after = QueryTriplets.sort([shown, DIRECTOR]).fill([Triplet("Salt Road", "director", "Mia")])
+    assert after.searchable == (shown,)
+    reworded = Triplet("Salt Road", "was shown at", "Keld")
+    assert QueryTriplets.sort([DIRECTOR, shown]).fill([reworded]).searchable == (DIRECTOR,)
+
+
+def test_a_chain_of_one_relation_is_filled_from_its_known_end() -> None:
+    chain = [Triplet("Ann", "father", "?f"), Triplet("?f", "father", "?g")]
+    after = QueryTriplets.sort(chain).fill([Triplet("Ann", "father", "Bob")])
+    assert after.resolved == (Triplet("Ann", "father", "Bob"),)
+    assert after.searchable == (Triplet("Bob", "father", "?g"),)
+
+
 def test_a_fuzzy_triplet_is_upgraded_in_place() -> None:
     fuzzy = Triplet("?film", "directed by", "?d")
     after = QueryTriplets.sort([fuzzy]).fill([Triplet("Salt Road", "directed by", "?d")])

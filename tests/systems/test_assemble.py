@@ -1,0 +1,112 @@
+"""Parts from a configuration: loaded late, once, and only if used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_research.config.build import build
+from rag_research.config.schema import ExperimentConfig
+from rag_research.errors import ConfigError
+from rag_research.llm.base import Message, Request
+from rag_research.llm.budget import BudgetedLLM
+from rag_research.llm.cache import CachedLLM
+from rag_research.registry import LLMS
+from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.systems.assemble import build_parts, build_system, load_models
+from rag_research.systems.closed_book import ClosedBook
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyConfig:
+    name: str = "heavy"
+
+
+class Heavy:
+    """Counts how often it is made."""
+
+    Config = HeavyConfig
+    made = 0
+
+    def __init__(self, config: HeavyConfig) -> None:
+        self.config = config
+        type(self).made += 1
+
+    @property
+    def identity(self) -> dict[str, str]:
+        return {"backend": "heavy"}
+
+
+LLMS.register("heavy")(Heavy)
+
+
+def config(root: Path, **changes: Any) -> ExperimentConfig:
+    values = {
+        "system": "closed_book",
+        "dataset": "sample_world",
+        "llm": {"name": "scripted", "replies": ["Oslo", "Lima"]},
+        "encoder": "hashing",
+        "run": {"store": str(root), **changes.pop("run", {})},
+        **changes,
+    }
+    return build(ExperimentConfig, values)
+
+
+REQUEST = Request((Message("user", "?"),))
+
+
+async def test_the_cache_stands_around_the_budget(tmp_path: Path) -> None:
+    chosen = config(tmp_path, budget={"calls": 1})
+    models = load_models(chosen, ArtifactStore(tmp_path))
+    parts = build_parts(chosen, ArtifactStore(tmp_path), models)
+    assert isinstance(parts.llm, CachedLLM)
+    assert (await parts.llm.complete(REQUEST)).text == "Oslo"
+    again = await parts.llm.complete(REQUEST)
+    assert again.cached and again.text == "Oslo"
+    assert models.budget.started == 1
+    assert (tmp_path / "llm_cache.sqlite").exists()
+
+
+async def test_the_cache_can_be_switched_off(tmp_path: Path) -> None:
+    chosen = config(tmp_path, run={"cache": False})
+    parts = build_parts(chosen, ArtifactStore(tmp_path))
+    assert isinstance(parts.llm, BudgetedLLM)
+    replies = [(await parts.llm.complete(REQUEST)).text for _ in range(2)]
+    assert replies == ["Oslo", "Lima"]
+    assert not (tmp_path / "llm_cache.sqlite").exists()
+
+
+def test_a_model_is_made_on_first_use_and_once(tmp_path: Path) -> None:
+    chosen = config(tmp_path, llm="heavy")
+    models = load_models(chosen, ArtifactStore(tmp_path))
+    first, second = (build_parts(chosen, ArtifactStore(tmp_path), models) for _ in range(2))
+    assert Heavy.made == 0
+    assert first.llm.identity == second.llm.identity == {"backend": "heavy"}
+    assert Heavy.made == 1
+
+
+def test_an_encoder_is_shared_but_its_use_is_known_for_each_system(tmp_path: Path) -> None:
+    chosen = config(tmp_path)
+    models = load_models(chosen, ArtifactStore(tmp_path))
+    first, second = (build_parts(chosen, ArtifactStore(tmp_path), models) for _ in range(2))
+    vectors = first.encoder.encode(["a b", ""], "query")
+    assert vectors.shape == (2, first.encoder.dimension)
+    assert (first.encoder.used, second.encoder.used) == (True, False)  # type: ignore[attr-defined]
+    assert second.encoder.identity == first.encoder.identity
+    assert second.encoder.backend is first.encoder.backend  # type: ignore[attr-defined]
+
+
+def test_models_of_other_settings_are_refused(tmp_path: Path) -> None:
+    models = load_models(config(tmp_path), ArtifactStore(tmp_path))
+    with pytest.raises(ConfigError, match="llm: the loaded models are"):
+        build_parts(config(tmp_path, llm="heavy"), ArtifactStore(tmp_path), models)
+
+
+def test_the_system_gets_its_own_settings(tmp_path: Path) -> None:
+    chosen = config(tmp_path)
+    system = build_system(chosen, build_parts(chosen, ArtifactStore(tmp_path)))
+    assert isinstance(system, ClosedBook)
+    assert system.config is chosen.system

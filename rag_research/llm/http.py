@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 MAX_WAIT = 60.0
 _RETRIED = frozenset({408, 409, 425, 429})
+# Some servers answer 500 to a request they cannot take, or 429 when the credit is used up.
+_FINAL_WORDS = ("insufficient_quota", "validation error", "response_format")
 _EXCERPT = 300
 
 
@@ -60,7 +62,7 @@ class Endpoint:
 
 
 class RefusedError(LLMError):
-    """The server understood the request and said no (4xx): asking again is useless."""
+    """The server said no to the request itself: asking again is useless."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -154,8 +156,8 @@ class JsonClient:
 
     def _failure(self, path: str, response: httpx.Response, key: str) -> Exception:
         status, excerpt = response.status_code, self._excerpt(response, key)
-        out_of_credit = status == 429 and "insufficient_quota" in response.text
-        if (status >= 500 or status in _RETRIED) and not out_of_credit:
+        final = any(words in response.text for words in _FINAL_WORDS)
+        if (status >= 500 or status in _RETRIED) and not final:
             return _TryAgain(f"HTTP {status}: {excerpt}", _retry_after(response.headers))
         advice = {
             401: f"Set the environment variable {self.endpoint.api_key_env} to a valid key"

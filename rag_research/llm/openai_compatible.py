@@ -14,6 +14,7 @@ from rag_research.llm.base import Completion, Request
 from rag_research.llm.http import Endpoint, JsonClient, RefusedError
 
 _CHARACTERS_PER_TOKEN = 4
+_NOT_THE_FORMAT = frozenset({401, 403, 404, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class OpenAICompatibleConfig:
         base_url: up to and including ``/v1``.
         api_key_env: environment variable with the key; may be unset for a local server.
         json_schema: whether a request's schema is sent as ``response_format``. ``auto`` sends
-            it, and goes without where the server refuses it.
+            it, tries the older ``json_object`` where the server refuses it, and goes without
+            where it refuses that too; what a server accepts is remembered.
         extra: further keys of the request body; ``null`` removes one. For instance
             ``{max_tokens: null, max_completion_tokens: 512}``.
         timeout: seconds without a byte before a try is given up.
@@ -69,7 +71,7 @@ class OpenAICompatible:
             backoff=config.backoff,
         )
         self.client = JsonClient(endpoint, "The LLM backend openai_compatible")
-        self._refused_schemas: set[str] = set()
+        self._steps: dict[str, int] = {}
 
     @property
     def identity(self) -> Mapping[str, str]:
@@ -91,23 +93,30 @@ class OpenAICompatible:
         started = time.perf_counter()
         body = self._body(request)
         schema = canonical_json(request.schema)
-        if request.schema and self._sends(schema):
-            body["response_format"] = _response_format(request.schema)
-        try:
-            reply = await self._post(body)
-        except RefusedError as error:
-            # Servers refuse unknown response formats with 400 or 422. When the same request
-            # passes without it, the format was the reason, and is not sent again.
-            optional = self.config.json_schema == "auto" and error.status in (400, 422)
-            if "response_format" not in body or not optional:
-                raise
-            del body["response_format"]
-            reply = await self._post(body)
-            self._refused_schemas.add(schema)
-        return _completion(request, reply, time.perf_counter() - started)
+        formats = self._formats(request.schema)
+        for step in range(self._steps.get(schema, 0), len(formats)):
+            try:
+                reply = await self._post({**body, **formats[step]})
+            except RefusedError as error:
+                if step == len(formats) - 1 or error.status in _NOT_THE_FORMAT:
+                    raise
+            else:
+                # The same request passed in another format: the former was the reason.
+                self._steps[schema] = step
+                return _completion(request, reply, time.perf_counter() - started)
+        raise AssertionError("the last format either passes or raises")
 
-    def _sends(self, schema: str) -> bool:
-        return self.config.json_schema != "never" and schema not in self._refused_schemas
+    def _formats(self, schema: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """What to add to the body, in the order it is tried until the server accepts."""
+        if not schema or self.config.json_schema == "never":
+            return [{}]
+        wrapped = {"name": "reply", "schema": dict(schema)}
+        formats = [{"type": "json_schema", "json_schema": wrapped}]
+        if self.config.json_schema == "always":
+            return [{"response_format": formats[0]}]
+        if schema.get("type") == "object":  # the form llama-cpp-python's server knows
+            formats.append({"type": "json_object", "schema": dict(schema)})
+        return [*({"response_format": form} for form in formats), {}]
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -164,7 +173,3 @@ def _completion(request: Request, reply: _Reply, seconds: float) -> Completion:
 
 def _guess_tokens(text: str) -> int:
     return math.ceil(len(text) / _CHARACTERS_PER_TOKEN)
-
-
-def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}

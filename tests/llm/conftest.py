@@ -91,6 +91,9 @@ class ChatServer:
             extra = {"Retry-After": retry_after} if retry_after else {}
             body = json.dumps({"error": {"message": f"made up {status}"}}).encode()
             self._send(handler, int(status), body, extra)
+        elif kind == "error":
+            status, _, words = detail.partition(":")
+            self._send(handler, int(status), json.dumps({"error": {"message": words}}).encode())
         elif kind == "slow":
             time.sleep(SLOW_SECONDS)
             handler.close_connection = True

@@ -144,19 +144,44 @@ async def test_no_key_no_header(chat_server: Any, monkeypatch: pytest.MonkeyPatc
     assert "authorization" not in {name.lower() for name in chat_server.headers[0]}
 
 
+def formats(server: Any) -> list[str | None]:
+    return [body.get("response_format", {}).get("type") for body in server.bodies]
+
+
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_refused_schema_is_dropped_and_remembered(chat_server: Any, status: int) -> None:
-    def plan(question: str, n: int) -> str | None:
-        return f"status:{status}" if question == "first" and n == 0 else None
-
-    chat_server.plan = plan
+    chat_server.plan = lambda question, n: f"status:{status}" if question == "e" and n < 2 else None
     llm = backend(chat_server)
-    assert (await llm.complete(ask("first", schema=SCHEMA))).text == "echo first"
+    assert (await llm.complete(ask("e", schema=SCHEMA))).text == "echo e"
     assert (await llm.complete(ask("second", schema=SCHEMA))).text == "echo second"
-    sent = ["response_format" in body for body in chat_server.bodies]
-    assert sent == [True, False, False]
+    assert formats(chat_server) == ["json_schema", "json_object", None, None]
     await llm.complete(ask("third", schema={"type": "array"}))  # another schema gets its chance
-    assert "response_format" in chat_server.bodies[-1]
+    assert formats(chat_server)[4:] == ["json_schema"]
+
+
+async def test_the_older_format_is_enough(chat_server: Any) -> None:
+    """llama-cpp-python's server answers 500 to ``json_schema``, and knows ``json_object``."""
+    words = "validation error: response_format: Input should be 'text' or 'json_object'"
+    chat_server.plan = lambda question, n: f"error:500:{words}" if n == 0 else None
+    llm = backend(chat_server)
+    await llm.complete(ask("q", schema=SCHEMA))
+    await llm.complete(ask("q", schema=SCHEMA))
+    assert formats(chat_server) == ["json_schema", "json_object", "json_object"]
+    assert chat_server.bodies[1]["response_format"]["schema"] == SCHEMA
+    assert llm.client.retried == 0
+
+
+async def test_an_array_is_never_asked_for_as_an_object(chat_server: Any) -> None:
+    chat_server.plan = lambda question, n: "status:400" if n == 0 else None
+    await backend(chat_server).complete(ask("q", schema={"type": "array"}))
+    assert formats(chat_server) == ["json_schema", None]
+
+
+async def test_used_up_credit_is_final(chat_server: Any) -> None:
+    chat_server.plan = lambda question, n: "error:429:insufficient_quota"
+    with pytest.raises(RefusedError, match="no credit left"):
+        await backend(chat_server).complete(ask("q"))
+    assert chat_server.seen["q"] == 1
 
 
 async def test_a_schema_is_not_blamed_for_another_error(chat_server: Any) -> None:

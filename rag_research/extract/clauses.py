@@ -25,6 +25,9 @@ _KINSHIP = word_set(
     "partner grandfather grandmother grandson granddaughter uncle aunt nephew niece cousin "
     "stepson stepdaughter stepfather stepmother widow mentor successor predecessor"
 )
+_MAKING = word_set(
+    "direct write produce compose release publish create adapt edit film base record"
+)
 _EMPTY_OBJECTS = frozenset(("which", "that", "who", "whom", "what", "itself", "himself", "herself"))
 
 
@@ -47,14 +50,16 @@ def sentence_triplets(sentence: Any, mentions: Mentions) -> Iterator[Triplet]:
 def verb_subjects(verb: Token, mentions: Mentions, depth: int = 0) -> list[str]:
     """What does or undergoes ``verb``, as names; empty when nothing can be told."""
     own = [c for c in verb.children if c.dep_ in SUBJECTS]
-    if own and own[0].lower_ not in ("who", "which", "that"):
-        return [n for c in own for s in conjoined(c) if (n := mentions.name(s))]
+    if own and own[-1].lower_ not in ("who", "which", "that"):
+        return [n for s in conjoined(own[-1]) if (n := mentions.name(s))]
     if depth > 6:
         return []
     if verb.dep_ == "relcl":
         return _referents(verb.head, mentions, depth) if own or _object_gap_filled(verb) else []
     if verb.dep_ == "acl":
-        return _referents(verb.head, mentions, depth) if verb.tag_ in ("VBN", "VBG") else []
+        if verb.tag_ not in ("VBN", "VBG"):
+            return []
+        return _referents(_maker_skipped(verb), mentions, depth)
     if verb.dep_ in ("conj", "xcomp", "advcl", "ccomp", "pcomp"):
         head = verb.head
         while head.dep_ == "prep":
@@ -67,17 +72,28 @@ def verb_subjects(verb: Token, mentions: Mentions, depth: int = 0) -> list[str]:
     return []
 
 
+def _maker_skipped(verb: Token) -> Token:
+    """ "a film starring A, directed by B": B directed the film, whatever the parser says."""
+    noun = verb.head
+    if verb.lemma_ not in _MAKING or not children(verb, "agent"):
+        return noun
+    while noun.dep_ in ("conj", "dobj", "pobj", "appos") and (
+        noun.ent_type_ == "PERSON" or (verb.lemma_ == "direct" and noun.pos_ == "PROPN")
+    ):
+        noun = noun.head
+        while noun.pos_ in ("VERB", "ADP") and noun.dep_ in ("acl", "agent", "prep", "conj"):
+            noun = noun.head
+    return noun
+
+
 def _object_gap_filled(verb: Token) -> bool:
     return not any(c.dep_ in SUBJECTS for c in verb.children) and bool(children(verb, "agent"))
 
 
 def _referents(noun: Token, mentions: Mentions, depth: int) -> list[str]:
     """A predicate noun or apposition stands for what it is said of: "a film" -> its title."""
-    first = noun
-    while first.dep_ == "conj":
-        first = first.head
-    if first.dep_ in ("attr", "oprd", "appos") and noun.pos_ == "NOUN":
-        noun = first
+    if noun.pos_ == "NOUN" and first_of(noun).dep_ in ("attr", "oprd", "appos"):
+        noun = first_of(noun)
     if noun.dep_ in ("attr", "oprd") and noun.head.pos_ in ("VERB", "AUX"):
         return verb_subjects(noun.head, mentions, depth + 1)
     if noun.dep_ == "appos" and noun.pos_ == "NOUN" and depth <= 6:
@@ -89,6 +105,12 @@ def _referents(noun: Token, mentions: Mentions, depth: int) -> list[str]:
 def _clause(verb: Token, subject: str, mentions: Mentions) -> Iterator[Triplet]:
     predicate = verb_phrase(verb)
     direct = [c for c in verb.children if c.dep_ in OBJECTS]
+    if verb.dep_ == "relcl" and any(c.lower_ in _EMPTY_OBJECTS for c in direct):
+        yield from _triplet(subject, predicate, verb.head, mentions)  # "Anna, whom he married"
+    direct = [c for c in direct if c.lower_ not in _EMPTY_OBJECTS]
+    for label in children(verb, "nsubj")[:-1]:  # "The daughter of X, she was born in ..."
+        yield from _triplet(subject, "is", label, mentions)
+        yield from _noun_relations(subject, "is", label, mentions)
     for argument in direct:
         for item in conjoined(argument):
             yield from _triplet(subject, predicate, item, mentions)
@@ -119,6 +141,11 @@ def _prepositions(verb: Token) -> list[Token]:
 
 def _prepositional(subject: str, lead: str, prep: Token, mentions: Mentions) -> Iterator[Triplet]:
     for inner in children(prep, "prep"):
+        starts, ends = children(prep, "pobj"), children(inner, "pobj")
+        if prep.lower_ == "from" and inner.lower_ in ("to", "until") and starts and ends:
+            span = f"{noun_phrase(starts[0])} {inner.text} {noun_phrase(ends[0])}"
+            yield Triplet(subject, f"{lead} from", span)
+            return
         yield from _prepositional(subject, f"{lead} {prep.text}", inner, mentions)
     for target in children(prep, "pobj"):
         predicate = f"{lead} {prep.lower_}"
@@ -136,11 +163,9 @@ def _noun_relations(
     subject: str, predicate: str, noun: Token, mentions: Mentions
 ) -> Iterator[Triplet]:
     """ "was the son of X and Y" -> ``(subject, was the son of, X)`` and the same with Y."""
-    first = noun
-    while first.dep_ == "conj":
-        first = first.head
+    first = first_of(noun)
     as_role = first.dep_ == "pobj" and first.head.lower_ == "as" and noun.pos_ == "NOUN"
-    if first.dep_ == "attr" or as_role:
+    if first.dep_ in ("attr", "nsubj") or as_role:
         for prep in children(noun, "prep"):
             for target in children(prep, "pobj"):
                 head = noun_phrase(noun, without=("prep",))
@@ -167,7 +192,7 @@ def _by_relations(subject: str, noun: Token, mentions: Mentions) -> Iterator[Tri
 def _apposition(noun: Token, mentions: Mentions) -> Iterator[Triplet]:
     for other in children(noun, "appos"):
         name, description = (noun, other) if noun.pos_ == "PROPN" else (other, noun)
-        if name.pos_ != "PROPN" or description.pos_ != "NOUN":
+        if name.pos_ != "PROPN" or not name.text[0].isupper() or description.pos_ != "NOUN":
             continue
         if description.dep_ in ("attr", "oprd"):  # said of the subject already
             continue
@@ -207,6 +232,13 @@ def _possessive(noun: Token, mentions: Mentions) -> Iterator[Triplet]:
             for value in children(noun.head, "attr"):
                 for item in conjoined(value):
                     yield from _triplet(whose, relation, item, mentions)
+
+
+def first_of(noun: Token) -> Token:
+    """The first of conjoined or listed nouns, whose label in the clause holds for all."""
+    while noun.dep_ == "conj" or (noun.dep_ == "appos" and noun.pos_ == noun.head.pos_ == "NOUN"):
+        noun = noun.head
+    return noun
 
 
 def verb_phrase(verb: Token) -> str:

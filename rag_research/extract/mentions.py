@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from rag_research.extract.phrases import noun_phrase, word_set
@@ -43,6 +44,8 @@ class Mentions:
         self._first_subject: Token = None
         self._opening = 0
         self._last = ""
+        if title:  # "1914 Aggies football team": what "the team" stands for
+            self._kinds.add(plain_title(title).split()[-1].lower())
         if first is not None and title:
             self._read_first(first)
 
@@ -51,17 +54,26 @@ class Mentions:
         self.about_title = bool(self._words & spoken)
         if not self.about_title:
             return
-        finite = [t.i for t in sentence if t.tag_ in ("VBD", "VBZ", "VBP")]
-        if self._words & set(entity_key(sentence[: 2 + len(self._words)].text).split()):
+        finite = [t.i for t in sentence if t.tag_ in ("VBD", "VBZ", "VBP") and t.lower_ != "born"]
+        name = re.escape(plain_title(self.title))
+        renamed = re.search(
+            rf"\b(?:known|called|credited|billed|name)\b[^.]{{0,40}}{name}", sentence.text
+        )
+        if renamed or self._words & set(entity_key(sentence[: 2 + len(self._words)].text).split()):
             self._opening = finite[0] if finite else 0
         for token in sentence:
             subject = token.dep_ in ("nsubj", "nsubjpass") and token.head == sentence.root
-            if subject and self._words & set(entity_key(noun_phrase(token)).split()):
+            said = renamed or self._words & set(entity_key(noun_phrase(token)).split())
+            if subject and said and self._first_subject is None:
                 self._first_subject = token
                 self.full_name = noun_phrase(token)
                 self.person = any(t.ent_type_ == "PERSON" for t in token.subtree)
             if token.dep_ in ("attr", "conj") and token.pos_ == "NOUN":
                 self._kinds.add(token.lemma_.lower())
+
+    def is_part_of_title(self, name: str) -> bool:
+        """Does a name hold no word that the title lacks?"""
+        return set(entity_key(name).split()) <= self._words
 
     def name(self, token: Token) -> str:
         """The name behind a subject or owner; empty when it cannot be told."""
@@ -75,13 +87,23 @@ class Mentions:
         if token.i < self._opening and token.sent.start == 0:
             return self.title
         chunk = next((c for c in token.doc.noun_chunks if c.end - 1 == token.i), None)
-        return self.name(chunk.root) if chunk is not None else ""
+        if chunk is None:
+            return ""
+        noun = chunk.root
+        while noun.head.pos_ == "PROPN" or (noun.dep_ == "pobj" and noun.head.lower_ == "of"):
+            above = noun.head.head if noun.dep_ == "pobj" else noun.head
+            if above.pos_ != "PROPN" or noun.dep_ not in ("pobj", "appos"):
+                break
+            noun = above  # "Philipp, Count of Hanau": the parenthesis is about Philipp
+        return self.name(noun)
 
     def object_name(self, token: Token) -> str:
         """The name behind an object; possessive words inside stay as they are."""
         if token.pos_ == "PRON":
             return self._pronoun(token)
-        return noun_phrase(token)
+        text = noun_phrase(token)
+        definite = token.pos_ == "NOUN" and self.about_title and self._is_short_form(token, text)
+        return self.title if definite else text
 
     def _resolve(self, token: Token) -> str:
         if token.pos_ == "PRON" or token.lower_ in _POSSESSIVE:
@@ -106,8 +128,10 @@ class Mentions:
     def _is_short_form(self, token: Token, text: str) -> bool:
         """ "Frederick" for "Ernest Frederick", "the film" for a title that is a film."""
         tokens = text.split()
+        plain = len(tokens) == 2 and tokens[0].lower() in ("the", "this")
+        if plain and token.lemma_.lower() in self._kinds:
+            return True
         if token.pos_ == "PROPN":
             named = set(entity_key(text).split())
             return bool(named) and named <= self._words
-        plain = len(tokens) == 2 and tokens[0].lower() in ("the", "this")
-        return plain and token.lemma_.lower() in self._kinds
+        return False

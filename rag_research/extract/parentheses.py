@@ -19,9 +19,12 @@ _YEAR = r"\d{3,4}(?:\s?(?:BC|BCE|AD|CE))?"
 _FULL_DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},? {_YEAR}|{_MONTH} \d{{1,2}},? {_YEAR})"
 _DATE = rf"(?:(?:c(?:irca|a)?\.? ?)?(?:{_FULL_DATE}|{_MONTH} {_YEAR}|{_YEAR}))"
 _PLACE = r"(?:,? (?:in|at) (?P<place>[^\W\d_][^;()–—]*?))"
+_BIRTH_NAME = re.compile(
+    r"\bborn (?:as )?(?P<name>(?!in |on |at |c\.|circa )[^\W\d_][^;,()\d–—]*?)"
+    r"(?:[;,]\s*|\s+(?=(?:on|in) )|$)"
+)
 _BORN = re.compile(
-    rf"\b(?:born|b\.)(?: on| in)?(?: (?P<name>[^\W\d_][^;,()\d–—]*?)[;,])?(?: (?P<date>{_DATE}))?"
-    rf"{_PLACE}?(?=\s*(?:[;–—]|,? -|$))"
+    rf"\b(?:born|b\.)(?: on| in)?(?: (?P<date>{_DATE}))?{_PLACE}?(?=\s*(?:[;–—]|,? -|,? died|$))"
 )
 _DIED = re.compile(rf"\b(?:died|d\.)(?: on| in)?(?: (?P<date>{_DATE}))?{_PLACE}?(?=\s*(?:[;–—]|$))")
 _TOWN = r"[^\W\d_][^;,()\d–—]*"
@@ -38,6 +41,7 @@ _OTHER_NAME = re.compile(
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9.&-]{1,9}")
 _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
 _TIDY = (
+    (re.compile(rf"(?<=\b\d{{4}})(?={_FULL_DATE}\b)"), " – "),  # 21 February 188524 July 1957
     (re.compile(r"(?<=[^\s(])\((?=[^)])"), " ("),  # Durlach( born -> Durlach (born
     (re.compile(r"\( +"), "("),
     (re.compile(r" +\)"), ")"),
@@ -95,12 +99,16 @@ def parenthesis_triplets(subject: str, content: str, *, person: bool) -> Iterato
 
 
 def _life(subject: str, content: str, person: bool) -> Iterator[Triplet]:
+    if named := _BIRTH_NAME.search(content):
+        name = named["name"].strip(" \"'")
+        if not re.match(_MONTH, name) and name[0].isupper():
+            yield Triplet(subject, "was born as", name)
+            rest = content[named.end() :].removeprefix("on ")
+            content = content[: named.start()] + ("" if _RANGE.match(rest) else "born ") + rest
     found = False
     for pattern, verb in ((_BORN, "was born"), (_DIED, "died")):
         for match in pattern.finditer(content):
             found = True
-            if match.groupdict().get("name"):
-                yield Triplet(subject, "was born as", match["name"].strip(" \"'"))
             yield from _when_where(subject, verb, match["date"], match["place"])
     if found:
         return

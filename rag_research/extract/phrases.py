@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 Token = Any  # spacy.tokens.Token, which is untyped
 
+
+def word_set(text: str) -> frozenset[str]:
+    """Words separated by spaces, as a set."""
+    return frozenset(text.split())
+
+
 _CLAUSES = ("relcl", "acl", "advcl", "ccomp", "parataxis")
+_RANKS = word_set(
+    "count earl duke baron viscount margrave marquess prince king lord"
+    " countess duchess baroness princess queen lady jr jr. sr sr."
+)
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _EDGES = "\"'“”‘’,;:.–—- "
 
 
@@ -21,7 +33,10 @@ def conjoined(token: Token) -> list[Token]:
     found = [token]
     for other in token.children:
         # in a list of names the parser often takes the second for an apposition
-        listed = other.dep_ == "appos" and other.ent_type_ == token.ent_type_ == "PERSON"
+        listed = other.dep_ == "appos" and (
+            (other.ent_type_ == token.ent_type_ == "PERSON" and not _is_rank(other, token))
+            or other.pos_ == token.pos_ == "NOUN"  # "a singer, the daughter of X"
+        )
         if other.dep_ == "conj" or listed:
             found.extend(conjoined(other))
     return found
@@ -66,11 +81,22 @@ def _inside_name(child: Token, head: Token) -> bool:
     """Commas and hyphens between the words of a name, and place chains: "Fasa, Iran"."""
     if child.dep_ == "punct":
         return child.text in "-–'’\"" and abs(child.i - head.i) == 1 and not child.whitespace_
+    if _is_rank(child, head):
+        return True
+    if any(c.dep_ == "cc" for c in (*head.children, *child.children)):
+        return False
     if child.dep_ in ("appos", "conj") and child.pos_ == head.pos_ == "PROPN":
         places = ("GPE", "LOC")
         between = child.doc[child.left_edge.i - 1].text if child.left_edge.i else ""
         return between == "," and child.ent_type_ in places and head.ent_type_ in places
     return False
+
+
+def _is_rank(child: Token, head: Token) -> bool:
+    """ "Henry Lascelles, 4th Earl of Harewood" is one name."""
+    if child.dep_ != "appos" or head.pos_ != "PROPN":
+        return False
+    return child.lower_ in _RANKS or bool(_ORDINAL.fullmatch(child.left_edge.text))
 
 
 def _text(tokens: Sequence[Token]) -> str:
@@ -87,8 +113,3 @@ def _text(tokens: Sequence[Token]) -> str:
         else:
             text += " "
     return " ".join(text.split()).strip(_EDGES)
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Words separated by spaces, as a set."""
-    return frozenset(text.split())

@@ -31,11 +31,18 @@ from rag_research.types import Passage, Triplet
 
 VERSION = 1
 MASK = "Tarimba"
+_WORK = (
+    r"\b(?:film|movie|album|song|single|series|sitcom|novel|book|play|opera|musical|band|episode|"
+    r"magazine|documentary|EP|soundtrack|comedy|drama|serial|game|show|poem|painting|newspaper|"
+    r"manga|anime)\b"
+)
+_MAKER = (
+    r"\b(?:director|producer|actor|actress|writer|screenwriter|editor|composer|singer|critic|"
+    r"player|artist|musician|maker|cinematographer|songwriter|host|personality|performer)"
+)
 _IS_A_WORK = re.compile(
-    r"\"?(?:\s*,?\s*\([^)]*\))?,? (?:is|was|are|were) (?:a|an|the)\b[^.]{0,90}?\b"
-    r"(?:film|movie|album|song|single|series|sitcom|novel|book|play|opera|musical|band|episode|magazine|documentary|EP|"
-    r"soundtrack|comedy|drama|serial|game|show|"
-    r"poem|painting|newspaper|manga|anime)\b"
+    rf"\"?(?:\s*,?\s*\([^)]*\))?,? (?:is|was|are|were) (?:a|an|the)\b(?:(?!{_WORK})[^.]){{0,90}}"
+    rf"{_WORK}(?! (?:and \w+ )?{_MAKER})"
 )
 PIECE = 20_000
 
@@ -93,7 +100,10 @@ class Rules:
             for key, passage, sentences, notes in self._parsed(nlp, pending):
                 name = plain_title(passage.title)
                 found = passage_triplets(passage, sentences, notes)
-                rows = clean_rows([s.replace(MASK, name) for s in t] for t in found)
+                found = (Triplet(*(slot.replace(MASK, name) for slot in t)) for t in found)
+                rows = clean_rows(
+                    [*t] for t in found if entity_key(t.object) != entity_key(t.subject)
+                )
                 item = {"triplets": [[*t] for t in rows.triplets], "duplicates": rows.duplicates}
                 log.add(key, item | {"rejects": rows.rejects})
                 advance()
@@ -108,6 +118,7 @@ class Rules:
         def pieces() -> Iterator[tuple[str, tuple[str, int, bool, list[tuple[int, str]]]]]:
             for key, passage in pending.items():
                 text, notes = cut_parentheses(mask_title(tidy(passage.text), passage.title))
+                text = text.replace(f"{MASK}, is", f"{MASK}  is", 1)  # keeps positions
                 parts = split_long(text) or [(0, "")]
                 for offset, part in parts:
                     yield part, (key, offset, offset == parts[-1][0], notes)
@@ -133,7 +144,7 @@ def passage_triplets(
     """
     mentions = Mentions(passage.title, sentences[0][1] if sentences else None, MASK)
     name = mentions.full_name
-    if len(name) > 3 and entity_key(name) != entity_key(plain_title(passage.title)):
+    if len(name) > 3 and not mentions.is_part_of_title(name):
         yield Triplet(passage.title, "is also known as", name)
     waiting = list(notes)
     for offset, sentence in sentences:

@@ -56,7 +56,7 @@ def load_contexts(name: str, path: str, first: int | None) -> Dataset:
     """
     file = existing(Path(path), f"{name} file")
     pool = Pool(file.name)
-    questions = []
+    questions: list[Question] = []
     for row in json_rows(file):
         if first is not None and len(questions) == first:
             break

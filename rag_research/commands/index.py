@@ -69,7 +69,6 @@ def load_source(source: str, settings: Sequence[str] = ()) -> Dataset:
     """
     from rag_research.config.build import build
     from rag_research.config.compose import compose_dict, config_folder
-    from rag_research.config.schema import ExperimentConfig
     from rag_research.registry import DATASETS
 
     path = Path(source)
@@ -85,10 +84,9 @@ def load_source(source: str, settings: Sequence[str] = ()) -> Dataset:
             f"There is no file or folder {source!r}, and no data set of that name. "
             "Give a folder of documents, a corpus .jsonl file or a data set such as sample_world."
         )
-    composed = compose_dict(chosen)
-    composed["dataset"] = {**composed["dataset"], **extra}
-    config = build(ExperimentConfig, composed).dataset
-    dataset: Dataset = DATASETS.get(config.name)(config).load()
+    values = {**compose_dict(chosen)["dataset"], **extra}
+    loader = DATASETS.get(values["name"])
+    dataset: Dataset = loader(build(loader.Config, values, "dataset")).load()
     return dataset
 
 

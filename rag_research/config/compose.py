@@ -28,7 +28,8 @@ def compose_dict(
     """Compose YAML groups and ``key=value`` overrides into a plain mapping.
 
     Args:
-        overrides: ``group=option`` or ``dotted.key=value``, as on a command line.
+        overrides: ``group=option`` or ``dotted.key=value``, as on a command line;
+            ``ablation/SYSTEM=option`` changes what that file changes.
         name: the root YAML file.
         folder: another configs folder.
 
@@ -83,7 +84,13 @@ def _misspelt(overrides: Sequence[str], folder: Path) -> str:
 
 
 def _addable(override: str) -> str:
-    """Let ``a.b=c`` reach keys the YAML leaves at their default; the schema checks the name."""
-    key = override.partition("=")[0]
+    """Let ``a.b=c`` reach keys the YAML leaves at their default; the schema checks the name.
+
+    An ablation (``ablation/t2rag=single_round``) changes keys of the root, whether the user
+    writes hydra's ``+`` or not; so its files need no package line above their first one.
+    """
+    key, equals, value = override.partition("=")
+    if key.lstrip("+").startswith("ablation/") and "@" not in key:
+        return f"+{key.lstrip('+')}@_global_{equals}{value}"
     plain_key = "=" in override and key[:1] not in "+~" and "." in key
     return f"++{override}" if plain_key else override

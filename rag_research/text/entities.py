@@ -63,6 +63,8 @@ def capitalised_spans(text: str) -> list[str]:
         last = position
         ahead = position + 1
         while ahead < len(tokens) and _continues_name(tokens[ahead].group()):
+            if "\n" in text[tokens[ahead - 1].end() : tokens[ahead].start()]:
+                break
             if _is_capitalised(tokens[ahead].group()) or tokens[ahead].group().isdigit():
                 last = ahead
             ahead += 1

@@ -8,18 +8,21 @@ from random import Random
 SIMPLE = ("b", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z")
 ONSETS = (*SIMPLE, "br", "dr", "kr", "sk", "st", "tr")
 VOWELS = ("a", "e", "i", "o", "u")
-CODAS = ("", "l", "m", "n", "nd", "r", "rn", "s", "th")
-LETTERS_BEFORE_LAST = tuple(onset + vowel for onset in ONSETS for vowel in VOWELS)
-LAST = tuple(s + coda for s in LETTERS_BEFORE_LAST for coda in CODAS)
+# Endings of few real words, so that hardly any invented name is one.
+OPEN = ("ardo", "ennu", "illo", "avia", "osko", "elva", "ulo", "unda", "orva", "alge", "irne")
+LIQUID = ("orin", "undar", "olm", "ivar", "emir", "ofen", "istal", "ettin", "umber")
+ENDINGS = (*OPEN, *LIQUID, "eth", "ilt", "ond", "ask")
+SYLLABLES = tuple(onset + vowel for onset in ONSETS for vowel in VOWELS)
+LAST = tuple(onset + ending for onset in ONSETS for ending in ENDINGS)
 
 
 def root(index: int, seed: int) -> str:
     """The word with this number.
 
-    Words are one open syllable and a last one that may end in consonants; when those
-    (108,900) run out, two and a last one (12 million), and so on. Every word can be cut into its
-    syllables in one way only, so different numbers give different words; neighbouring numbers
-    give words that have nothing in common.
+    Words are one open syllable, a consonant and an ending; when those (58,080) run out, two
+    syllables (6 million), and so on. Every word can be cut into its parts in one way only, so
+    different numbers give different words; neighbouring numbers give words that have nothing
+    in common.
 
     Args:
         index: from 0.
@@ -36,13 +39,13 @@ def root(index: int, seed: int) -> str:
     number, last = divmod(number, len(LAST))
     word = LAST[last]
     for _ in range(syllables):
-        number, position = divmod(number, len(LETTERS_BEFORE_LAST))
-        word = LETTERS_BEFORE_LAST[position] + word
+        number, position = divmod(number, len(SYLLABLES))
+        word = SYLLABLES[position] + word
     return word.capitalize()
 
 
 def _size(syllables: int) -> int:
-    return int(len(LETTERS_BEFORE_LAST) ** syllables * len(LAST))
+    return int(len(SYLLABLES) ** syllables * len(LAST))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from rag_research.corpus.sample.block import Block, Entity
@@ -20,7 +21,10 @@ def articles(block: Block, seed: int) -> list[tuple[Passage, list[Triplet]]]:
         block: what to write about.
         seed: of the world; chooses the wording.
     """
-    return [_article(block, entity, seed) for entity in block.entities]
+    of: dict[str, list[Entity]] = {}
+    for entity in block.entities:
+        of.setdefault(entity.kind, []).append(entity)
+    return [_article(block, entity, of, seed) for entity in block.entities]
 
 
 def passage_id(title: str, text: str) -> str:
@@ -28,7 +32,9 @@ def passage_id(title: str, text: str) -> str:
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
 
 
-def _article(block: Block, entity: Entity, seed: int) -> tuple[Passage, list[Triplet]]:
+def _article(
+    block: Block, entity: Entity, of: Mapping[str, Sequence[Entity]], seed: int
+) -> tuple[Passage, list[Triplet]]:
     draw = Random(f"{seed}:article:{entity.name}")
     kind = kinds()[entity.kind]
     first, *others = block.facts[entity.name]
@@ -45,7 +51,7 @@ def _article(block: Block, entity: Entity, seed: int) -> tuple[Passage, list[Tri
         phrase = _phrase(fact.object)
         sentence = draw.choice(kind.facts[fact.relation].sentences)
         rest.append(sentence.format(**words, o=phrase, O=_capital(phrase)))
-    mentions = {other: draw.choice(_of(block, other)).phrase for other in _kinds_in(block)}
+    mentions = {name: draw.choice(entities).phrase for name, entities in of.items()}
     for filler in draw.sample(kind.fillers, FILLERS):
         rest.append(filler.format(**words, **mentions))
     draw.shuffle(rest)
@@ -63,11 +69,3 @@ def _phrase(value: Entity | str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _of(block: Block, kind: str) -> list[Entity]:
-    return [entity for entity in block.entities if entity.kind == kind]
-
-
-def _kinds_in(block: Block) -> list[str]:
-    return list(dict.fromkeys(entity.kind for entity in block.entities))

@@ -10,6 +10,7 @@ from typing import Any
 from rag_research.corpus.sample.block import SIZE, Block, Entity, make_block
 from rag_research.corpus.sample.prose import SOURCE, articles, passage_id
 from rag_research.corpus.sample.questions import TYPES, Draft, drafts
+from rag_research.corpus.sample.templates import kinds
 from rag_research.types import Passage, Question, Triplet
 
 
@@ -90,7 +91,7 @@ def hand_written_questions() -> list[Question]:
 
 
 def _block_questions(block: Block, seed: int, count: int) -> list[Question]:
-    """Up to ``count`` questions with different texts and different last passages first."""
+    """Up to ``count`` questions with different texts, types in turn."""
     made = articles(block, seed)
     ids = {passage.title: passage.id for passage, _ in made}
     pools = {type: drafts(block, type, seed) for type in TYPES}
@@ -110,8 +111,6 @@ def _block_questions(block: Block, seed: int, count: int) -> list[Question]:
 
 
 def _question(draft: Draft, id: str, ids: Mapping[str, str]) -> Question:
-    from rag_research.corpus.sample.templates import kinds
-
     subjects = dict.fromkeys(fact.subject.name for fact in draft.facts)
     evidence = tuple(
         Triplet(
@@ -137,7 +136,5 @@ def _answers(answer: Entity | str) -> tuple[str, ...]:
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    path = files("rag_research.corpus.sample").joinpath(name)
-    if not path.is_file():
-        return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    text = files("rag_research.corpus.sample").joinpath(name).read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]

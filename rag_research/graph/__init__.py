@@ -1,0 +1,1 @@
+"""Graphs over text units: topology, diffusion, selection."""

@@ -1,0 +1,174 @@
+"""Many small graphs as one block-diagonal matrix, straight from their edge lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.sparse import coo_array
+from torch import Tensor
+
+from rag_research.errors import DataError
+from rag_research.graph.pagerank import personalized_pagerank
+from rag_research.graph.transition import Transition, compressed, spread
+
+
+class EdgeList(NamedTuple):
+    """One small graph.
+
+    Attributes:
+        edge_index: source and target of each edge, array or tensor, [2, E].
+        edge_weight: non-negative, [E]; None: 1 each.
+        num_nodes: N.
+    """
+
+    edge_index: Any
+    edge_weight: Any
+    num_nodes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A batch of graphs side by side.
+
+    Attributes:
+        transition: of the block-diagonal matrix, [sum of N, sum of N].
+        sizes: nodes of each graph.
+        block: graph of each node, [sum of N].
+    """
+
+    transition: Transition
+    sizes: list[int]
+    block: Tensor
+
+    @classmethod
+    def from_edge_lists(
+        cls,
+        graphs: Sequence[EdgeList],
+        *,
+        undirected: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> Blocks:
+        """Build on the CPU; move `transition` and `block` afterwards if need be.
+
+        Counting sort without merging parallel edges: the products add them up anyway, and building
+        is most of the time of a batch.
+
+        Args:
+            graphs: the graphs; none may be given.
+            undirected: every edge is listed once and holds in both directions.
+            dtype: of the probabilities.
+
+        Raises:
+            DataError: as for :meth:`Transition.from_edges`.
+        """
+        sizes = [graph.num_nodes for graph in graphs]
+        total = sum(sizes)
+        source, target, weight = _concatenated(graphs, undirected, dtype)
+        degree = torch.zeros(total, dtype=dtype)
+        degree.scatter_add_(0, torch.from_numpy(source).long(), torch.from_numpy(weight))
+        coordinates = coo_array((weight, (target, source)), shape=(total, total))
+        coordinates.has_canonical_format = True  # keeps scipy from sorting and merging
+        rows = coordinates.tocsr()
+        columns = torch.from_numpy(rows.indices)
+        values = torch.from_numpy(rows.data)
+        values /= degree.where(degree > 0, 1.0).index_select(0, columns)
+        block = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes, dtype=torch.int64))
+        volume = torch.zeros(max(1, len(sizes)), dtype=dtype).index_add_(0, block, degree)
+        transition = Transition(
+            matrix=compressed(torch.from_numpy(rows.indptr), columns, values, total),
+            degree=degree.double(),
+            symmetric=undirected,
+            dangling=bool((degree == 0).any()),
+            spread=spread(volume, degree),
+        )
+        return cls(transition, sizes, block)
+
+    def pagerank(
+        self, seeds: Sequence[Any], restart: float = 0.5, tol: float = 1e-6
+    ) -> list[Tensor]:
+        """:func:`personalized_pagerank` of every graph with its own seeds.
+
+        Args:
+            seeds: for each graph, an array or tensor [N] or [N, B], B the same for all.
+            restart: probability of returning to the seeds.
+            tol: bound on the L1 error of every column of every graph.
+
+        Returns:
+            The energies of each graph, shaped like its seeds.
+        """
+        if len(seeds) != len(self.sizes):
+            raise DataError(f"seeds: got {len(seeds)}, expected {len(self.sizes)}, one a graph")
+        for number, (seed, size) in enumerate(zip(seeds, self.sizes, strict=True)):
+            if len(seed) != size:
+                raise DataError(f"seeds[{number}]: got {len(seed)} rows, expected {size}")
+        if not self.sizes:
+            return []
+        device, dtype = self.transition.device, self.transition.dtype
+        stacked = torch.cat([torch.as_tensor(seed).to(device, dtype) for seed in seeds])
+        energy = personalized_pagerank(self.transition, stacked, restart, tol, blocks=self.block)
+        return list(energy.split(self.sizes))
+
+
+def _concatenated(
+    graphs: Sequence[EdgeList], undirected: bool, dtype: torch.dtype
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sources, targets (shifted to the graph's block) and weights of all edges."""
+    copies = 2 if undirected else 1
+    lists = [np.asarray(graph.edge_index) for graph in graphs]
+    for number, edges in enumerate(lists):
+        if edges.ndim != 2 or edges.shape[0] != 2:
+            raise DataError(f"graphs[{number}].edge_index: got {edges.shape}, expected [2, E]")
+    starts = np.cumsum([0, *(copies * edges.shape[1] for edges in lists)])
+    offsets = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
+    source, target = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    weight = np.ones(starts[-1], np.float64 if dtype == torch.float64 else np.float32)
+    for edges, graph, start, offset in zip(lists, graphs, starts.tolist(), offsets, strict=False):
+        middle = start + edges.shape[1]
+        here = slice(start, middle)
+        np.add(edges[0], offset, out=source[here], casting="unsafe")
+        np.add(edges[1], offset, out=target[here], casting="unsafe")
+        if graph.edge_weight is not None:
+            weight[here] = _weights(graph, edges)
+        if undirected:
+            mirrored = slice(middle, middle + edges.shape[1])
+            source[mirrored], target[mirrored] = target[here], source[here]
+            weight[mirrored] = weight[here]
+    for ends in (source,) if undirected else (source, target):
+        _check_range(ends, starts, offsets)
+    if weight.size and not (weight.min() >= 0 and np.isfinite(weight.max())):
+        raise DataError("edge_weight: got a negative or non-finite value, expected finite, >= 0")
+    if undirected:
+        loops = source == target
+        if loops.any():
+            weight[loops] *= 0.5  # both copies fall on one entry
+    return source, target, weight
+
+
+def _weights(graph: EdgeList, edges: np.ndarray) -> np.ndarray:
+    weights = np.asarray(graph.edge_weight)
+    if weights.shape != edges.shape[1:]:
+        raise DataError(
+            f"edge_weight: got shape {weights.shape}, expected [{edges.shape[1]}], one an edge"
+        )
+    return weights
+
+
+def _check_range(ends: np.ndarray, starts: np.ndarray, offsets: np.ndarray) -> None:
+    """Every end of an edge lies within its own block; one pass for the whole batch."""
+    filled = np.flatnonzero(np.diff(starts))
+    if not filled.size:
+        return
+    low = np.minimum.reduceat(ends, starts[filled]) - offsets[filled]
+    high = np.maximum.reduceat(ends, starts[filled]) - offsets[filled]
+    size = np.diff(offsets)[filled]
+    wrong = np.flatnonzero((low < 0) | (high >= size))
+    if wrong.size:
+        at = wrong[0]
+        raise DataError(
+            f"graphs[{filled[at]}].edge_index: got indices {low[at]} to {high[at]}, "
+            f"expected 0 to {size[at] - 1}"
+        )

@@ -1,0 +1,201 @@
+"""Personalized PageRank of many queries at once, as sparse tensor operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from rag_research.errors import ConfigError, DataError
+from rag_research.graph.transition import Transition
+
+Method = Literal["auto", "power", "chebyshev"]
+
+# Queries from which estimating the spectrum of a graph, once, pays for itself.
+_BATCH_FOR_SPECTRUM = 16
+
+
+@torch.no_grad()
+def personalized_pagerank(
+    transition: Transition | Tensor,
+    seeds: Tensor,
+    restart: float = 0.5,
+    tol: float = 1e-6,
+    *,
+    method: Method = "auto",
+    tile: int | None = None,
+    blocks: Tensor | None = None,
+) -> Tensor:
+    r"""Stationary energy of a walk that returns to its seeds.
+
+    .. math:: e = \alpha s + (1 - \alpha) P^\top e
+
+    with `P` the row-normalised weights; what reaches a node without outgoing weight returns to `s`.
+    As `e` is then proportional to the walk that loses that mass, one normalisation at the end
+    takes the place of a correction in every step.
+
+    Power iteration is accelerated by Chebyshev's recurrence where the graph is symmetric. On a CPU
+    the iteration stops when the residual certifies the tolerance, tested every second step; on an
+    accelerator the number of steps is fixed beforehand, so nothing waits for the device.
+    Not differentiable: see :func:`rag_research.graph.unrolled.unrolled_pagerank`.
+
+    Args:
+        transition: the prepared graph, or a tensor of non-negative weights (prepared for this call
+            only, which costs more than a query).
+        seeds: non-negative; a column of zeros gives zeros. The energy of a column sums to the
+            column's sum.
+        restart: probability of returning, in (0, 1]; igraph's `damping` is `1 - restart`.
+        tol: bound on the L1 error of a column relative to its sum, before rounding (about 2e-7 in
+            float32).
+        method: "auto" takes "chebyshev" for symmetric weights, else "power".
+        tile: queries multiplied at once. Default: what fits the cache; all on an accelerator.
+        blocks: block of each node, [N], for block-diagonal batches: sums and tolerance are then
+            those of each block.
+
+    Shapes:
+        transition [N, N], seeds [N, B] or [N] -> [N, B] or [N], in the transition's precision.
+
+    Raises:
+        ConfigError: restart, tol, method or tile out of range.
+        DataError: seeds of the wrong shape, negative or not a number.
+
+    Source: Haveliwala 2002; Chebyshev semi-iteration after Golub & Varga 1961.
+    """
+    if isinstance(transition, Tensor):
+        transition = Transition.from_sparse(transition)
+    _check(transition, seeds, restart, tol, method, tile)
+    columns = seeds.to(transition.device, transition.dtype).reshape(transition.num_nodes, -1)
+    if restart == 1.0 or columns.numel() == 0:
+        return columns.reshape(seeds.shape).clone()
+    steps, radius = _plan(transition, restart, tol, method, columns.shape[1])
+    energy = torch.empty_like(columns, memory_format=torch.contiguous_format)
+    width = tile or _tile(transition, columns.shape[1])
+    parts = -(-columns.shape[1] // width)
+    for source, out in zip(
+        columns.tensor_split(parts, 1), energy.tensor_split(parts, 1), strict=True
+    ):
+        # One column as a vector: the matrix-vector kernel is the faster one there.
+        seed = source.squeeze(1).contiguous() if source.shape[1] == 1 else source.contiguous()
+        sums = _sums(seed, blocks)
+        limit = tol * (restart if transition.dangling else 1.0) * restart / (1 - restart) * sums
+        stop = _certificate(limit, blocks) if transition.device.type == "cpu" else None
+        walk = _iterate(transition.matrix, seed, restart, steps, radius, stop)
+        out.copy_(_normalised(walk, sums, blocks).reshape(out.shape))
+    return energy.reshape(seeds.shape)
+
+
+def _check(
+    transition: Transition,
+    seeds: Tensor,
+    restart: float,
+    tol: float,
+    method: str,
+    tile: int | None,
+) -> None:
+    if not 0 < restart <= 1:
+        raise ConfigError(f"restart: got {restart}, expected a probability in (0, 1]")
+    if not tol > 0:
+        raise ConfigError(f"tol: got {tol}, expected a number above 0")
+    if method not in ("auto", "power", "chebyshev"):
+        raise ConfigError(f"method: got {method!r}, expected 'auto', 'power' or 'chebyshev'")
+    if method == "chebyshev" and not transition.symmetric:
+        raise ConfigError("method: 'chebyshev' needs symmetric weights; use 'power' or 'auto'")
+    if tile is not None and tile < 1:
+        raise ConfigError(f"tile: got {tile}, expected at least 1")
+    if seeds.dim() not in (1, 2) or seeds.shape[0] != transition.num_nodes:
+        raise DataError(
+            f"seeds: got shape {tuple(seeds.shape)}, expected [{transition.num_nodes}] or "
+            f"[{transition.num_nodes}, B]: one row a node"
+        )
+    if not bool(((seeds >= 0) & (seeds < math.inf)).all()):  # also false for NaN
+        raise DataError("seeds: got a negative or non-finite value, expected finite, >= 0")
+
+
+def _plan(
+    transition: Transition, restart: float, tol: float, method: Method, batch: int
+) -> tuple[int, float]:
+    """Number of steps that reaches the tolerance for sure, and the radius of the acceleration.
+
+    A power step shrinks the L1 error by 1 - restart. Chebyshev polynomials shrink the error in the
+    norm weighted by 1 / degree, which bounds L1 up to `spread`. Radius 0 is power iteration.
+    """
+    target = tol * (restart if transition.dangling else 1.0)
+    damping = 1 - restart
+    power = max(1, math.ceil(math.log(target / 2) / math.log(damping))) if target < 2 else 1
+    if method == "power" or not transition.symmetric:
+        return power, 0.0
+    ratio = max(2 * transition.spread / target, 1.0)
+    chebyshev = max(1, math.ceil(math.acosh(ratio) / math.acosh(1 / damping)))
+    if transition.device.type == "cpu":
+        # The residual decides, so the tighter radius may be an estimate.
+        wide = batch >= _BATCH_FOR_SPECTRUM
+        known = transition.second_eigenvalue if wide else 1.0
+        return max(power, chebyshev), damping * known
+    if method == "auto" and power <= chebyshev:
+        return power, 0.0
+    return chebyshev, damping
+
+
+def _tile(transition: Transition, batch: int) -> int:
+    """Queries at once: wide enough to reuse each edge, narrow enough for the cache."""
+    if transition.device.type != "cpu":
+        return batch
+    return 32 if transition.num_nodes <= 20_000 else 16
+
+
+def _iterate(
+    matrix: Tensor,
+    seed: Tensor,
+    restart: float,
+    steps: int,
+    radius: float,
+    stop: Callable[[Tensor, Tensor], bool] | None,
+) -> Tensor:
+    multiply: Callable[..., Tensor] = torch.addmv if seed.dim() == 1 else torch.addmm
+    first = max(2, steps // 4)
+    omega = 1.0
+    walk, following = seed.clone(), torch.empty_like(seed)
+    before = seed.clone() if radius else seed
+    for step in range(1, steps + 1):
+        multiply(seed, matrix, walk, beta=restart, alpha=1 - restart, out=following)
+        if stop and step >= first and step % 2 == 0 and stop(walk, following):
+            return following
+        if radius:
+            before.lerp_(following, omega)
+            before, walk = walk, before
+            omega = 1 / (1 - radius**2 * (0.5 if step == 1 else omega / 4))
+        else:
+            walk, following = following, walk
+    return walk
+
+
+def _certificate(limit: Tensor, blocks: Tensor | None) -> Callable[[Tensor, Tensor], bool]:
+    """Whether one plain step moved so little that the L1 error is within the tolerance.
+
+    If a step moves a vector by delta, the result is within (1 - restart) / restart * delta of the
+    fixed point, because a step is a contraction by 1 - restart in L1.
+    """
+
+    def small(walk: Tensor, following: Tensor) -> bool:
+        moved = _sums(torch.sub(following, walk).abs_(), blocks)
+        return bool((moved <= limit).all())
+
+    return small
+
+
+def _sums(values: Tensor, blocks: Tensor | None) -> Tensor:
+    """Column sums, of each block where there are blocks: [B] or [blocks, B]."""
+    if blocks is None:
+        return values.sum(0)
+    count = int(blocks[-1]) + 1 if blocks.numel() else 0
+    return values.new_zeros(count, *values.shape[1:]).index_add_(0, blocks, values)
+
+
+def _normalised(walk: Tensor, sums: Tensor, blocks: Tensor | None) -> Tensor:
+    walk = walk.clamp_(min=0)  # an accelerated step may fall below zero by less than the tolerance
+    reached = _sums(walk, blocks)
+    factor = sums / reached.where(reached > 0, 1.0)
+    return walk.mul_(factor if blocks is None else factor.index_select(0, blocks))

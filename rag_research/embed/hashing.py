@@ -73,7 +73,7 @@ class Hashing:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             for feature, count in _features(text).items():
-                code = zlib.crc32(feature.encode())
+                code = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
                 weight = 1.0 if feature[0] == "w" else _TRIGRAM_WEIGHT
                 sign = 1.0 if code & 0x80000000 else -1.0
                 vectors[row, code % self.dimension] += sign * weight * (1.0 + math.log(count))

@@ -152,7 +152,7 @@ class SentenceEncoder:
         settings = self._settings
         prefix = settings.query_prefix if role == "query" else settings.passage_prefix
         tokens = tokenizer(
-            [prefix + text for text in texts],
+            [_encodable(prefix + text) for text in texts],
             truncation=True,
             max_length=self.config.max_tokens,
             return_attention_mask=False,
@@ -172,3 +172,8 @@ class SentenceEncoder:
             pooled = states[:, 0].float() if first else states.float().mean(dim=1)
             vectors: Vectors = normalize(pooled, dim=1).cpu().numpy()
             return vectors
+
+
+def _encodable(text: str) -> str:
+    """``text`` with lone surrogates, which tokenizers refuse, replaced by question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

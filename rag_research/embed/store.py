@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from rag_research.runtime.progress import progress
 
 STAGE = "embeddings"
 VERSION = 1
-CHUNK = 1024
+FIRST_CHUNK = 256
+_LARGEST_CHUNK = 16_384
+_SHORT_SECONDS = 4.0
 _KEY_BYTES = 16
 
 
@@ -136,8 +139,10 @@ class EmbeddingStore:
         label: str,
     ) -> None:
         with progress(label, len(missing)) as advance:
-            for start in range(0, len(missing), CHUNK):
-                chunk = missing[start : start + CHUNK]
+            start, size = 0, FIRST_CHUNK
+            while start < len(missing):
+                chunk = missing[start : start + size]
+                began = time.monotonic()
                 vectors = self.encoder.encode([texts[i] for i in chunk], role)
                 expected = (len(chunk), self.encoder.dimension)
                 if vectors.shape != expected:
@@ -148,6 +153,9 @@ class EmbeddingStore:
                 _append(folder / "vectors.f32", np.ascontiguousarray(vectors, np.float32).tobytes())
                 _append(folder / "keys.bin", keys[chunk].tobytes())
                 advance(len(chunk))
+                start += len(chunk)
+                if time.monotonic() - began < _SHORT_SECONDS:  # a fast device wants more at once
+                    size = min(2 * size, _LARGEST_CHUNK)
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -57,6 +57,7 @@ class Proxy:
     faults: Counter[str] = field(default_factory=Counter)
     requests: Counter[str] = field(default_factory=Counter)
     delivered: Counter[str] = field(default_factory=Counter)
+    late: int = 0
 
     def __enter__(self) -> Proxy:
         self._random = random.Random(self.seed)
@@ -111,7 +112,11 @@ class Proxy:
         headers = {"Content-Type": "application/json"}
         url = self.upstream.rstrip("/") + "/chat/completions"
         answer = httpx.post(url, content=body, headers=headers, timeout=600)
-        if fault == "connection reset":
+        if _given_up(handler):
+            with self._lock:
+                self.late += 1
+            handler.close_connection = True
+        elif fault == "connection reset":
             _reset(handler)
         elif fault == "truncated JSON":
             _send(handler, 200, answer.content[: len(answer.content) // 2])
@@ -130,6 +135,16 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes) -> None:
         handler.wfile.write(body)
     except ConnectionError:  # the client has given up waiting
         handler.close_connection = True
+
+
+def _given_up(handler: BaseHTTPRequestHandler) -> bool:
+    """Whether the client has closed the connection; what is sent now reaches nobody."""
+    try:
+        return handler.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def _reset(handler: BaseHTTPRequestHandler) -> None:
@@ -181,6 +196,7 @@ def measure(arguments: argparse.Namespace, rate: float) -> tuple[dict[str, Any],
         "lost": sum(c is None for c in completions),
         "answered twice": sum(count > 1 for count in proxy.delivered.values()),
         **{f"injected: {fault}": proxy.faults[fault] for fault in FAULTS},
+        "real timeouts": proxy.late,
         "requests at the proxy": proxy.requests.total(),
         "retries": llm.client.retried,
         "seconds": round(seconds, 1),

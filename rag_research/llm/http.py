@@ -97,9 +97,9 @@ class JsonClient:
         self.endpoint = endpoint
         self.retried = 0
         self._jitter = random.Random()  # its own: pauses must not move the run's seed
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._client: httpx.AsyncClient | None = None
-        self._closer: AsyncGenerator[None, None] | None = None
+        self._clients: dict[
+            asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[None, None]]
+        ] = {}
 
     async def post(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """Post ``body`` and return what ``read`` makes of the answer.
@@ -176,24 +176,27 @@ class JsonClient:
     async def _client_of_loop(self) -> httpx.AsyncClient:
         """The client of the running event loop; connections cannot be shared between loops."""
         loop = asyncio.get_running_loop()
-        if self._client is None or loop is not self._loop:
+        if loop not in self._clients:
             most = self.endpoint.concurrency
             limits = self._httpx.Limits(max_connections=most, max_keepalive_connections=most)
             # Waiting for a free connection is no failure, so it has no time limit.
             timeout = self._httpx.Timeout(self.endpoint.timeout, pool=None)
-            self._client = self._httpx.AsyncClient(limits=limits, timeout=timeout)
-            self._loop = loop
+            client = self._httpx.AsyncClient(limits=limits, timeout=timeout)
             # asyncio.run closes the loop's open async generators, and this closes the client.
-            self._closer = _close_with_loop(self._client)
-            await anext(self._closer)
-        return self._client
+            closer = self._close_with_loop(loop, client)
+            self._clients[loop] = (client, closer)
+            await anext(closer)
+        return self._clients[loop][0]
 
-
-async def _close_with_loop(client: httpx.AsyncClient) -> AsyncGenerator[None, None]:
-    try:
-        yield
-    finally:
-        await client.aclose()
+    async def _close_with_loop(
+        self, loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient
+    ) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            del self._clients[loop]
+            await client.aclose()
+            await asyncio.sleep(0)  # lets the sockets close before the loop does
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-MAX_DEPTH = 50
+MAX_DEPTH = 20
 
 _SPACE = re.compile(r"(?:\s|//[^\n]*)*")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
@@ -27,7 +27,18 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _CLOSES = {"[": "]", "(": ")", "{": "}"}
 # A quote ends a string only before one of these, so "He said "hi" to us" is one string.
 _AFTER_STRING = re.compile(r"\s*(?:[,:\]})]|\Z)|[ \t]*\r?\n")
-_QUOTES = {'"': '"”', "'": "'’", "“": '”"', "‘": "’'", "„": '“”"', "«": "»"}
+# Opening quote -> escaped characters, to be passed over, and the quotes that may close it.
+_QUOTES = {
+    opening: re.compile(rf"\\.|[{closing}]", re.DOTALL)
+    for opening, closing in {
+        '"': '"”',
+        "'": "'’",
+        "“": '”"',
+        "‘": "’'",
+        "„": '“”"',
+        "«": "»",
+    }.items()
+}
 
 
 class UnreadableError(ValueError):
@@ -170,15 +181,9 @@ def _finished_part(values: Any, end: int) -> Read:
 
 
 def _string(text: str, start: int) -> Read:
-    closers = _QUOTES[text[start]]
-    at = start + 1
-    while at < len(text):
-        if text[at] == "\\":
-            at += 2
-            continue
-        if text[at] in closers and _AFTER_STRING.match(text, at + 1):
-            return Read(_unescape(text[start + 1 : at]), at + 1)
-        at += 1
+    for match in _QUOTES[text[start]].finditer(text, start + 1):
+        if match[0][0] != "\\" and _AFTER_STRING.match(text, match.end()):
+            return Read(_unescape(text[start + 1 : match.start()]), match.end())
     return Read(_unescape(text[start + 1 :]), len(text), whole=False)
 
 

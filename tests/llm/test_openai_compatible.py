@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from typing import Any
 
@@ -119,9 +120,10 @@ async def test_refusals_are_final(
 
 
 async def test_an_answer_of_another_form_is_retried(chat_server: Any) -> None:
+    llm = backend(chat_server)
     for body in ('{"error": "busy"}', '{"choices": []}', '{"choices": [{"message": "x"}]}', "[]"):
         chat_server.plan = lambda question, n, body=body: f"body:{body}" if n == 0 else None
-        assert (await backend(chat_server).complete(ask(body))).text == f"echo {body}"
+        assert (await llm.complete(ask(body))).text == f"echo {body}"
 
 
 async def test_the_key_is_sent_and_never_shown(
@@ -238,8 +240,19 @@ def test_several_event_loops_in_one_process(chat_server: Any) -> None:
 
     for _ in range(3):
         assert asyncio.run(several()) == ["echo a", "echo b", "echo c"]
-        assert llm.client._client is not None
-        assert llm.client._client.is_closed  # with its loop
+        assert llm.client._clients == {}  # closed with its loop
+
+
+def test_event_loops_in_several_threads(chat_server: Any) -> None:
+    llm = backend(chat_server)
+
+    async def several(name: str) -> list[str]:
+        return [(await llm.complete(ask(f"{name}{i}"))).text for i in range(10)]
+
+    with ThreadPoolExecutor(4) as threads:
+        replies = list(threads.map(lambda name: asyncio.run(several(name)), "abcd"))
+    assert replies == [[f"echo {name}{i}" for i in range(10)] for name in "abcd"]
+    assert llm.client._clients == {}
 
 
 async def test_concurrency_limits_connections(chat_server: Any) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rag_research.errors import LLMError, ParseError
@@ -103,6 +103,7 @@ json_containers = st.recursive(
 prose = st.text(st.characters(exclude_characters="[]{}()`<\"'“‘", exclude_categories=["Cs"]))
 
 
+@settings(deadline=None)
 @given(json_containers, prose, prose, st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```"]))
 def test_any_value_in_prose_or_fences_is_recovered(
     value: Any, before: str, after: str, frame: str
@@ -113,6 +114,7 @@ def test_any_value_in_prose_or_fences_is_recovered(
     assert json_values(before + frame.replace("{}", written) + after)[0] == value
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.text(), min_size=3, max_size=3), min_size=1, max_size=5), st.data())
 def test_a_cut_list_gives_its_whole_rows(rows: list[list[str]], data: Any) -> None:
     written = [json.dumps(row) for row in rows]
@@ -125,6 +127,7 @@ def test_a_cut_list_gives_its_whole_rows(rows: list[list[str]], data: Any) -> No
         assert json_values(text[:length])[0][: len(whole)] == whole
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(st.sampled_from("[]{}()\"',:`\\ \nau1-.<think>/“”‘")))
 @example("{")
 @example("```")

@@ -7,26 +7,7 @@ with 2 if the run could not be done.
 
 import sys
 
-from rag_research.errors import RagResearchError
-from rag_research.evaluation.command import evaluate_all, experiments
-from rag_research.evaluation.dry_run import estimate
-from rag_research.evaluation.table import table
-
-
-def main(arguments: list[str]) -> int:
-    """Run, print the table, and say how it went."""
-    try:
-        configs = experiments(arguments)
-        if configs[0].run.dry_run:
-            print("\n\n".join(str(estimate(config)) for config in configs))
-            return 0
-        results = evaluate_all(configs)
-    except RagResearchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(table(results))
-    return int(any(result.failed or result.partial for result in results))
-
+from rag_research.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(["evaluate", *(word.lstrip("-") for word in sys.argv[1:])]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rag_research.errors import (
@@ -45,8 +45,38 @@ class Outcomes:
         return add_usage(costs + [f.usage for f in self.failures.values()])
 
 
+class Clock:
+    """Tells time that stands still while models load.
+
+    Args:
+        load_seconds: how long models have been loading so far, all in all.
+    """
+
+    def __init__(self, load_seconds: Callable[[], float]) -> None:
+        self.load_seconds = load_seconds
+        self.lap_started = self.now()
+
+    def now(self) -> float:
+        """Seconds since some fixed moment, loading left out."""
+        return time.perf_counter() - self.load_seconds()
+
+    def lap(self) -> float:
+        """Seconds since the last lap."""
+        lap, self.lap_started = self.now() - self.lap_started, self.now()
+        return lap
+
+
+def _nothing_loads() -> float:
+    return 0.0
+
+
 async def ask(
-    system: System, index: Index, questions: Sequence[Question], log: ItemLog, concurrency: int
+    system: System,
+    index: Index,
+    questions: Sequence[Question],
+    log: ItemLog,
+    concurrency: int,
+    load_seconds: Callable[[], float] = _nothing_loads,
 ) -> Outcomes:
     """Solve the questions that the log does not hold yet.
 
@@ -57,6 +87,7 @@ async def ask(
         log: finished questions by id. Failed ones are not kept there, so the next run of the
             same command asks them again.
         concurrency: most questions under way at once.
+        load_seconds: how long models have been loading so far; kept out of the timings.
 
     Raises:
         RagResearchError: an error that every question would meet (a missing model, a wrong
@@ -68,6 +99,7 @@ async def ask(
             record = Record.from_plain(log[question.id])
             if record.question == question.text:
                 outcomes.records[question.id] = record
+    clock = Clock(load_seconds)
     waiting = iter([q for q in questions if q.id not in outcomes.records])
     with progress(f"ask {system.config.name}", len(questions)) as advance:
         advance(len(outcomes.records))
@@ -77,7 +109,10 @@ async def ask(
                 question = next(remaining, None)
                 if question is None:
                     return
-                await _solve(system, index, question, log, outcomes)
+                record = await _solve(system, index, question, clock, outcomes)
+                if record is not None:
+                    log.add(question.id, record.to_plain())
+                    outcomes.records[question.id] = record
                 advance()
 
         workers = [asyncio.ensure_future(work(waiting)) for _ in range(max(1, concurrency))]
@@ -90,10 +125,10 @@ async def ask(
 
 
 async def _solve(
-    system: System, index: Index, question: Question, log: ItemLog, outcomes: Outcomes
-) -> None:
+    system: System, index: Index, question: Question, clock: Clock, outcomes: Outcomes
+) -> Record | None:
     trace = Trace(question.id)
-    started = time.perf_counter()
+    started = clock.now()
     try:
         answer = await system.solve(question.text, index, trace)
     except BudgetExceededError as error:
@@ -108,13 +143,13 @@ async def _solve(
             trace=list(trace.lines()),
         )
     else:
-        record = Record(
+        return Record(
             question=question.text,
             answer=answer,
             usage=spent(trace),
             trace=list(trace.lines()),
-            seconds=time.perf_counter() - started,
+            seconds=clock.now() - started,
+            share=clock.lap(),
             prompts=system.parts.prompts.versions(),
         )
-        log.add(question.id, record.to_plain())
-        outcomes.records[question.id] = record
+    return None

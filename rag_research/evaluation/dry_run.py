@@ -34,7 +34,7 @@ from rag_research.systems.base import Parts
 from rag_research.trace import Trace
 from rag_research.types import Usage
 
-PASSAGES = 12
+PASSAGES = 60
 QUESTIONS = 4
 INPUT_RATE = 190.0  # tokens a second of the default model on one core; see the README's table
 OUTPUT_RATE = 20.0

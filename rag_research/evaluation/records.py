@@ -27,7 +27,10 @@ class Record:
         answer: what the system returned.
         usage: cost by purpose.
         trace: the trace's lines.
-        seconds: wall-clock time of the question, waiting for shared models included.
+        seconds: wall-clock time of the question, waiting for its turn at shared models
+            included, loading them not.
+        share: wall-clock time since the question finished before it, or since asking began;
+            the shares of a run add up to the time it took, however many ran at once.
         prompts: fingerprints of the prompts used so far in the run.
     """
 
@@ -36,6 +39,7 @@ class Record:
     usage: Mapping[str, Usage]
     trace: Sequence[Mapping[str, Any]]
     seconds: float
+    share: float = 0.0
     prompts: Mapping[str, str] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:
@@ -57,7 +61,7 @@ class Record:
             stats=kept["stats"],
         )
         usage = {purpose: Usage(**cost) for purpose, cost in value["usage"].items()}
-        rest = {name: value[name] for name in ("question", "trace", "seconds", "prompts")}
+        rest = {name: value[name] for name in ("question", "trace", "seconds", "share", "prompts")}
         return cls(answer=answer, usage=usage, **rest)
 
 
@@ -107,6 +111,7 @@ def cost_row(question: Question, record: Record) -> dict[str, Any]:
     return {
         "id": question.id,
         "seconds": round(record.seconds, 4),
+        "share": round(record.share, 4),
         "usage": {
             purpose: {"cached_calls": u.cached_calls, "seconds": round(u.seconds, 4)}
             for purpose, u in sorted(record.usage.items())

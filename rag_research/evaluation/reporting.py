@@ -150,5 +150,9 @@ def _facts(run: Run, scores: Scores) -> dict[str, Any]:
 def _seconds(records: Sequence[Record]) -> dict[str, float]:
     if not records:
         return {}
-    each = [record.seconds for record in records]
-    return {"mean": round(statistics.mean(each), 4), "median": round(statistics.median(each), 4)}
+    latencies = [record.seconds for record in records]
+    return {
+        "a_question": round(statistics.mean(record.share for record in records), 4),
+        "latency_mean": round(statistics.mean(latencies), 4),
+        "latency_median": round(statistics.median(latencies), 4),
+    }

@@ -37,7 +37,9 @@ class Results:
         means: mean over answered questions of ``rounds`` and of each of the answers' stats.
         index_usage: cost of the index by purpose, work found in the store included.
         query_usage: cost of the questions by purpose, failed ones included.
-        seconds: median and mean wall-clock seconds of a question.
+        seconds: ``a_question``, the time of asking divided by the questions answered, and
+            ``latency_mean`` and ``latency_median``, how long one question took while others
+            were under way; loading models is left out.
         provenance: code, packages, machine, configuration, data, models, prompts.
         directory: where the files of the run are.
     """

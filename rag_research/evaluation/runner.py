@@ -30,7 +30,13 @@ from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.provenance import resources
 from rag_research.runtime.seeding import seed_everything
-from rag_research.systems.assemble import Models, OnDemandEncoder, build_parts, build_system
+from rag_research.systems.assemble import (
+    Models,
+    OnDemandEncoder,
+    build_parts,
+    build_system,
+    load_models,
+)
 from rag_research.systems.base import Index, Parts
 from rag_research.trace import Trace
 from rag_research.types import Question, Usage
@@ -55,6 +61,7 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
     dataset: Dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
     questions = choose_questions(dataset.questions, config)
     store = ArtifactStore(config.run.store)
+    models = models or load_models(config, store)
     parts = build_parts(config, store, models)
     clock.append(resources())
     index, index_usage = build_index(config, parts, dataset, store)
@@ -63,7 +70,9 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
     inputs = question_inputs(config, parts, dataset)
     log = ArtifactStore(directory).items(STAGE, VERSION, inputs)
     system = build_system(config, parts)
-    outcomes = asyncio.run(ask(system, index, questions, log, config.run.concurrency))
+    backend, concurrency = models.backend, config.run.concurrency
+    asking = ask(system, index, questions, log, concurrency, lambda: backend.load_seconds)
+    outcomes = asyncio.run(asking)
     clock.append(resources())
     run = Run(
         config=config,

@@ -6,6 +6,7 @@ system that never asks the encoder never loads it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,12 +29,18 @@ CACHE_FILE = "llm_cache.sqlite"
 class OnDemandLLM:
     """An LLM backend that is made when it is first asked for something.
 
+    A backend that reads weights may have ``async def prepare()``. It is awaited before the
+    first request and its time kept apart, so that loading is not taken for thinking.
+
     Args:
         config: an entry of ``LLMS``.
     """
 
     def __init__(self, config: Any) -> None:
         self.config = config
+        self.load_seconds = 0.0
+        self._ready = False
+        self._started: float | None = None
 
     @cached_property
     def backend(self) -> LLM:
@@ -47,7 +54,19 @@ class OnDemandLLM:
 
     async def complete(self, request: Request) -> Completion:
         """Pass the request on."""
+        if not self._ready:
+            await self._prepare()
         return await self.backend.complete(request)
+
+    async def _prepare(self) -> None:
+        prepare = getattr(self.backend, "prepare", None)
+        if prepare is not None:
+            if self._started is None:
+                self._started = time.perf_counter()
+            await prepare()
+            if not self._ready:  # of those who waited together, the first one notes the time
+                self.load_seconds = time.perf_counter() - self._started
+        self._ready = True
 
 
 class OnDemandEncoder:
@@ -95,14 +114,14 @@ class Models:
         encoder: the shared encoder.
         budget: what the command has spent so far; it covers all systems of the command.
         cache: the reply cache, or ``None`` when switched off.
-        llm_config: what ``llm`` was made from.
+        backend: what runs below the wrappers.
     """
 
     llm: LLM
     encoder: OnDemandEncoder
     budget: BudgetedLLM
     cache: CachedLLM | None
-    llm_config: Any
+    backend: OnDemandLLM
 
 
 def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
@@ -112,11 +131,12 @@ def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
         config: its ``llm``, ``encoder``, ``budget`` and ``run.cache`` are read.
         store: the reply cache lies in its root.
     """
-    budget = BudgetedLLM(OnDemandLLM(config.llm), config.budget)
+    backend = OnDemandLLM(config.llm)
+    budget = BudgetedLLM(backend, config.budget)
     cache = CachedLLM(budget, store.root / CACHE_FILE) if config.run.cache else None
     encoder = OnDemandEncoder(config.encoder)
     # An empty cache has length 0 and is false, so it is compared with None.
-    return Models(budget if cache is None else cache, encoder, budget, cache, config.llm)
+    return Models(budget if cache is None else cache, encoder, budget, cache, backend)
 
 
 def build_parts(
@@ -134,7 +154,7 @@ def build_parts(
     """
     models = models or load_models(config, store)
     for kind, has, wants in (
-        ("llm", models.llm_config, config.llm),
+        ("llm", models.backend.config, config.llm),
         ("encoder", models.encoder.config, config.encoder),
     ):
         if has != wants:

@@ -24,7 +24,7 @@ from rag_research.llm.scripted import Scripted
 from rag_research.llm.traced import TracedLLM
 from rag_research.registry import DATASETS, DENSE_INDEXES, ENCODERS, RERANKERS, SYSTEMS
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.systems.assemble import Models, OnDemandEncoder
+from rag_research.systems.assemble import Models, OnDemandEncoder, OnDemandLLM
 from rag_research.systems.base import Index, System
 from rag_research.trace import Trace
 from rag_research.types import Answer, Hit, Passage, Question, Triplet
@@ -183,10 +183,12 @@ class Lab:
     ) -> tuple[Models, Scripted]:
         """Models around a script, and the script."""
         scripted = Scripted.of(reply)
-        budget = BudgetedLLM(scripted, config.budget)
+        backend = OnDemandLLM(config.llm)
+        backend.backend = scripted
+        budget = BudgetedLLM(backend, config.budget)
         kept = CachedLLM(budget, self.root / "cache.sqlite") if cache else None
         encoder = OnDemandEncoder(config.encoder)
-        return Models(budget if kept is None else kept, encoder, budget, kept, config.llm), scripted
+        return Models(budget if kept is None else kept, encoder, budget, kept, backend), scripted
 
 
 @pytest.fixture

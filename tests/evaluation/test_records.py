@@ -15,6 +15,7 @@ RECORD = Record(
     usage={"b": Usage(2, 1, 30, 4, 0.5), "a": Usage(1, 0, 10, 2, 0.25)},
     trace=[{"seq": 0, "step": "retrieve"}],
     seconds=1.5,
+    share=0.75,
     prompts={"answer/passages": "1-abcdef00"},
 )
 QUESTION = Question("q", "Où ?", ("川",), "bridge", ("p",))
@@ -50,6 +51,7 @@ def test_seconds_and_cached_calls_go_to_the_cost_row() -> None:
     assert cost_row(QUESTION, RECORD) == {
         "id": "q",
         "seconds": 1.5,
+        "share": 0.75,
         "usage": {
             "a": {"cached_calls": 0, "seconds": 0.25},
             "b": {"cached_calls": 1, "seconds": 0.5},

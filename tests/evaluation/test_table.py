@@ -25,7 +25,7 @@ def results(name: str, **changes: object) -> Results:
         "means": {"rounds": 2.0, "unique_chunks": 7.5},
         "index_usage": {"extract": Usage(20, 0, 2000, 100)},
         "query_usage": {"answer": Usage(10, 4, 1000, 50), "resolve": Usage(20, 0, 500, 50)},
-        "seconds": {"median": 1.234, "mean": 2.0},
+        "seconds": {"a_question": 1.234, "latency_mean": 2.0},
         "directory": Path("out"),
     }
     return Results(**{**values, **changes})  # type: ignore[arg-type]

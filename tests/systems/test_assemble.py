@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ import pytest
 from rag_research.config.build import build
 from rag_research.config.schema import ExperimentConfig
 from rag_research.errors import ConfigError
-from rag_research.llm.base import Message, Request
+from rag_research.llm.base import Completion, Message, Request
 from rag_research.llm.budget import BudgetedLLM
 from rag_research.llm.cache import CachedLLM
 from rag_research.registry import LLMS
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.systems.assemble import build_parts, build_system, load_models
+from rag_research.systems.assemble import OnDemandLLM, build_parts, build_system, load_models
 from rag_research.systems.closed_book import ClosedBook
 
 
@@ -110,3 +111,30 @@ def test_the_system_gets_its_own_settings(tmp_path: Path) -> None:
     system = build_system(chosen, build_parts(chosen, ArtifactStore(tmp_path)))
     assert isinstance(system, ClosedBook)
     assert system.config is chosen.system
+
+
+class Slow(Heavy):
+    """A backend whose weights take a moment."""
+
+    prepared = 0
+
+    async def prepare(self) -> None:
+        await asyncio.sleep(0.05)
+        type(self).prepared += 1
+
+    async def complete(self, request: Request) -> Completion:
+        assert self.prepared
+        return Completion(request.messages[0].content, 1, 1)
+
+
+async def test_loading_time_is_kept_apart_and_counted_once_for_all_who_wait() -> None:
+    llm = OnDemandLLM(HeavyConfig())
+    llm.backend = Slow(HeavyConfig())  # type: ignore[misc]
+    assert llm.load_seconds == 0.0
+    replies = await asyncio.gather(*(llm.complete(REQUEST) for _ in range(4)))
+    assert {reply.text for reply in replies} == {"?"}
+    loaded = llm.load_seconds
+    assert loaded >= 0.05
+    assert Slow.prepared <= 4
+    await llm.complete(REQUEST)
+    assert llm.load_seconds == loaded

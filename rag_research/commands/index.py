@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     others = [s for s in arguments.settings if s not in chosen]
     corpus = load_source(arguments.source, chosen).corpus
     saved = build_index(corpus, arguments.out, others, add=arguments.add)
-    counts = ", ".join(f"{value:,} {name}" for name, value in saved.index.counts.items())
+    counts = ", ".join(f"{n:,} {name}" for name, n in saved.index.counts.items() if n)
     print(f"{arguments.out}: {counts} ({time.perf_counter() - started:.1f} s)")
     cost = sum(saved.index.usage.values(), Usage())
     if cost.calls:

@@ -110,7 +110,7 @@ class Blocks:
         device, dtype = self.transition.device, self.transition.dtype
         stacked = torch.cat([torch.as_tensor(seed).to(device, dtype) for seed in seeds])
         energy = personalized_pagerank(self.transition, stacked, restart, tol, blocks=self.block)
-        return list(energy.split(self.sizes))
+        return list(torch.split(energy, self.sizes))
 
 
 def _concatenated(

@@ -67,7 +67,8 @@ def personalized_pagerank(
     if isinstance(transition, Tensor):
         transition = Transition.from_sparse(transition)
     _check(transition, seeds, restart, tol, method, tile)
-    columns = seeds.to(transition.device, transition.dtype).reshape(transition.num_nodes, -1)
+    columns = seeds.to(transition.device, transition.dtype)
+    columns = columns.unsqueeze(1) if seeds.dim() == 1 else columns
     if restart == 1.0 or columns.numel() == 0:
         return columns.reshape(seeds.shape).clone()
     steps, radius = _plan(transition, restart, tol, method, columns.shape[1])

@@ -134,16 +134,17 @@ class ForwardPush:
         count = self._start[front + 1] - start
         end = np.cumsum(count)
         edges = np.repeat(start - end + count, count) + np.arange(end[-1])
-        receivers = self._neighbour[edges]
+        receivers: Integers = self._neighbour[edges]
         np.add.at(self._residual, receivers, np.repeat(mass, count) * self._share[edges])
         stuck = self._dangling[front]
-        if not stuck.any():
-            return receivers
-        self._residual[seeds] += float(mass[stuck].sum()) * share
-        return np.concatenate([receivers, seeds])
+        if stuck.any():
+            self._residual[seeds] += float(mass[stuck].sum()) * share
+            receivers = np.concatenate([receivers, seeds])
+        return receivers
 
     def _distinct(self, nodes: Integers) -> Integers:
         """Each node once, without sorting: the last one to sign its mark stays."""
         number = np.arange(len(nodes))
         self._mark[nodes] = number
-        return nodes[self._mark[nodes] == number]
+        last: Integers = nodes[self._mark[nodes] == number]
+        return last

@@ -82,7 +82,7 @@ class Transition:
         """From a weighted adjacency matrix as a torch tensor of any layout, [N, N]."""
         if weights.dim() != 2 or weights.shape[0] != weights.shape[1]:
             raise DataError(f"weights: got shape {tuple(weights.shape)}, expected [N, N]")
-        coordinates = weights.detach().to_sparse_coo().coalesce()
+        coordinates = weights.detach().to_sparse(layout=torch.sparse_coo).coalesce()
         return cls.from_edges(
             coordinates.indices(), coordinates.values(), weights.shape[0], dtype=dtype
         )
@@ -167,7 +167,8 @@ def check_edges(index: Tensor, weight: Tensor, num_nodes: int) -> None:
     """Raise a DataError unless the edges are within the graph and the weights usable."""
     if weight.shape != index.shape[1:]:
         raise DataError(
-            f"edge_weight: got shape {tuple(weight.shape)}, expected [{index.shape[1]}], one an edge"
+            f"edge_weight: got shape {tuple(weight.shape)}, expected [{index.shape[1]}], "
+            "one an edge"
         )
     if not index.numel():
         return

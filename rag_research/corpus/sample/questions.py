@@ -16,7 +16,8 @@ from random import Random
 from rag_research.corpus.sample.block import Block, Entity, Fact
 from rag_research.corpus.sample.templates import Relation, kinds
 
-TYPES = ("bridge", "comparison", "composition", "three_hop")
+CHAIN_TYPES = ("bridge", "composition", "three_hop")
+TYPES = ("comparison", *CHAIN_TYPES)
 MAX_HOPS = 3
 
 
@@ -51,22 +52,25 @@ class _Hop:
         return kinds()[self.fact.subject.kind].facts[self.fact.relation]
 
 
-def drafts(block: Block, type: str, seed: int) -> list[Draft]:
-    """Every question of one type the block allows, in a seeded order.
+def drafts(block: Block, seed: int, count: int) -> dict[str, list[Draft]]:
+    """Questions the block allows, by type, in a seeded order.
 
     Args:
         block: whose facts are asked about.
-        type: one of ``TYPES``.
-        seed: of the world; chooses order and wording.
+        seed: of the world; chooses questions, order and wording.
+        count: at most this many of each type.
     """
-    draw = Random(f"{seed}:questions:{block.number}:{type}")
-    if type == "comparison":
-        found = list(_comparisons(block, draw))
-    else:
-        chains = [chain for chain in _chains(block) if _type(chain) == type]
-        draw.shuffle(chains)
-        found = [_ask(chain, draw) for chain in chains if not _shortcut(block, chain)]
-    draw.shuffle(found)
+    draw = Random(f"{seed}:questions:{block.number}")
+    chains: dict[str, list[tuple[_Hop, ...]]] = {type: [] for type in CHAIN_TYPES}
+    for chain in _chains(block):
+        if _type(chain) in chains and not _shortcut(block, chain):
+            chains[_type(chain)].append(chain)
+    found = {}
+    for type, of_type in chains.items():
+        chosen = draw.sample(of_type, min(count, len(of_type)))
+        found[type] = [_ask(chain, draw) for chain in chosen]
+    comparisons = list(_comparisons(block, draw))
+    found["comparison"] = draw.sample(comparisons, min(count, len(comparisons)))
     return found
 
 

@@ -94,7 +94,7 @@ def _block_questions(block: Block, seed: int, count: int) -> list[Question]:
     """Up to ``count`` questions with different texts, types in turn."""
     made = articles(block, seed)
     ids = {passage.title: passage.id for passage, _ in made}
-    pools = {type: drafts(block, type, seed) for type in TYPES}
+    pools = drafts(block, seed, count)
     found: list[Question] = []
     texts: set[str] = set()
     turn = block.number

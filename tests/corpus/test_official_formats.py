@@ -173,3 +173,24 @@ class TestPublishedExcerpts:
         dataset = HippoRAG(HippoRAGConfig(str(path))).load()
         assert len(dataset.corpus) == 200
         assert dataset.questions == ()
+
+    @pytest.mark.parametrize("kind", ["hotpotqa", "two_wiki", "musique"])
+    def test_hipporag_resolves_what_the_official_loaders_resolve(
+        self, tmp_path: Path, kind: str
+    ) -> None:
+        loaders = {
+            "hotpotqa": HotpotQA(HotpotQAConfig(str(OFFICIAL / "hotpot_dev_distractor_v1.json"))),
+            "two_wiki": TwoWiki(TwoWikiConfig(str(OFFICIAL / "2wiki_train.json"))),
+            "musique": MuSiQue(MuSiQueConfig(str(OFFICIAL / "musique_ans_v1.0_train.jsonl"))),
+        }
+        official = loaders[kind].load()
+        corpus = tmp_path / "x_corpus.json"
+        rows = [{"title": p.title, "text": p.text} for p in official.corpus]
+        corpus.write_text(json.dumps(rows))
+        questions = loaders[kind].config.path
+        dataset = HippoRAG(HippoRAGConfig(str(corpus), questions=questions)).load()
+        assert dataset.corpus.ids == official.corpus.ids
+        for one, other in zip(dataset.questions, official.questions, strict=True):
+            assert set(one.gold_passages) == set(other.gold_passages)
+            assert one.answers == other.answers
+            assert one.evidence == other.evidence

@@ -67,9 +67,7 @@ def verb_subjects(verb: Token, mentions: Mentions, depth: int = 0) -> list[str]:
         if head.pos_ in ("VERB", "AUX"):
             return verb_subjects(head, mentions, depth + 1)
         return _referents(head, mentions, depth) if head.pos_ in ("NOUN", "PROPN") else []
-    if verb.dep_ == "prep":  # "including", "following" and the like are tagged as verbs
-        return []
-    return []
+    return []  # "including", "following" and the like are tagged as verbs, but are none
 
 
 def _maker_skipped(verb: Token) -> Token:
@@ -216,6 +214,8 @@ def _possessive(noun: Token, mentions: Mentions) -> Iterator[Triplet]:
     """ "his wife Anna", "X's father, Y", "his father was Y" -> ``(X, father, Y)``."""
     for owner in children(noun, "poss"):
         whose = mentions.name(owner)
+        if owner.pos_ == "PRON" and noun.dep_ == "conj" and noun.head.pos_ == "PROPN":
+            whose = noun_phrase(noun.head)  # "daughter of John and his wife Mary": John's
         if not whose:
             continue
         if noun.pos_ == "PROPN":  # "Anna's husband Karl": Karl is the head

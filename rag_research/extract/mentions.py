@@ -16,6 +16,7 @@ _OTHER = word_set(
     "i you we me us who whom which that what this these those there one some others whose all "
     "many himself herself itself"
 )
+_FILE_NAME = re.compile(r"_|/|\.[a-z]{2,5}$")
 _WORK_PARTS = word_set(
     "music score soundtrack screenplay script story lyrics cinematography plot cast album artwork"
 )
@@ -24,9 +25,10 @@ _WORK_PARTS = word_set(
 class Mentions:
     """Names of things in one passage.
 
-    A passage is about its title when the first sentence shares a word with it. Then pronouns,
-    parts of the title's name, and "the film" where the first sentence says "is a film" are
-    read as the title. Otherwise pronouns take the last subject that was named.
+    A passage is about its title when the first sentence holds half of its words, and the title
+    is no file name. Then pronouns, parts of the title's name, and "the film" where the first
+    sentence says "is a film" are read as the title. Otherwise pronouns take the last subject
+    that was named.
 
     Args:
         title: the passage's title; may be empty.
@@ -36,7 +38,9 @@ class Mentions:
 
     def __init__(self, title: str, first: Any = None, alias: str = "") -> None:
         self.title = title
-        self._words = set(entity_key(plain_title(title)).split()) | set(entity_key(alias).split())
+        self._own = set(entity_key(plain_title(title)).split())
+        self._alias = set(entity_key(alias).split())
+        self._words = self._own | self._alias
         self.about_title = False
         self.person = False
         self.full_name = ""
@@ -44,14 +48,16 @@ class Mentions:
         self._first_subject: Token = None
         self._opening = 0
         self._last = ""
-        if title:  # "1914 Aggies football team": what "the team" stands for
+        if title.strip():  # "1914 Aggies football team": what "the team" stands for
             self._kinds.add(plain_title(title).split()[-1].lower())
         if first is not None and title:
             self._read_first(first)
 
     def _read_first(self, sentence: Any) -> None:
         spoken = set(entity_key(sentence.text).split())
-        self.about_title = bool(self._words & spoken)
+        shared = len(self._own & spoken) >= len(self._own) / 2 and bool(self._own & spoken)
+        shared = shared or bool(self._alias & spoken)
+        self.about_title = shared and not _FILE_NAME.search(self.title)
         if not self.about_title:
             return
         finite = [t.i for t in sentence if t.tag_ in ("VBD", "VBZ", "VBP") and t.lower_ != "born"]

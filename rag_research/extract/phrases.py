@@ -30,16 +30,13 @@ def children(token: Token, *labels: str) -> list[Token]:
 
 def conjoined(token: Token) -> list[Token]:
     """The token and what is joined to it by conjunctions, in order: "A, B and C"."""
-    found = [token]
-    for other in token.children:
-        # in a list of names the parser often takes the second for an apposition
-        listed = other.dep_ == "appos" and (
-            (other.ent_type_ == token.ent_type_ == "PERSON" and not _is_rank(other, token))
-            or other.pos_ == token.pos_ == "NOUN"  # "a singer, the daughter of X"
-        )
-        if other.dep_ == "conj" or listed:
-            found.extend(conjoined(other))
-    return found
+    found: list[Token] = []
+    waiting = [token]
+    while waiting:  # not recursive: a list may be longer than the stack is deep
+        one = waiting.pop()
+        found.append(one)
+        waiting.extend(other for other in one.children if _is_joined(other, one))
+    return sorted(found, key=lambda t: t.i)
 
 
 def noun_phrase(head: Token, without: Sequence[str] = (), skip: Sequence[Token] = ()) -> str:
@@ -69,11 +66,23 @@ def has_word(text: str) -> bool:
     return any(c.isalnum() for c in text)
 
 
+def _is_joined(other: Token, token: Token) -> bool:
+    if other.dep_ == "conj":
+        return True
+    if other.dep_ != "appos":
+        return False
+    # in a list of names the parser often takes the second for an apposition
+    names = other.ent_type_ == token.ent_type_ == "PERSON" and not _is_rank(other, token)
+    return names or other.pos_ == token.pos_ == "NOUN"  # "a singer, the daughter of X"
+
+
 def _below(token: Token) -> list[Token]:
-    found = [token]
-    for child in token.children:
-        if child.dep_ not in _CLAUSES:
-            found.extend(_below(child))
+    found: list[Token] = []
+    waiting = [token]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting.extend(child for child in one.children if child.dep_ not in _CLAUSES)
     return found
 
 

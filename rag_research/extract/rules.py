@@ -162,7 +162,9 @@ def _note(position: int, content: str, sentence: Any, mentions: Mentions) -> Ite
         return
     subject = mentions.name_ending_at(before[-1])
     if subject:
-        yield from parenthesis_triplets(subject, content, person=mentions.person)
+        person = before[-1].ent_type_ == "PERSON"
+        person = person or (mentions.person and subject == mentions.title)
+        yield from parenthesis_triplets(subject, content, person=person)
 
 
 def mask_title(text: str, title: str) -> str:

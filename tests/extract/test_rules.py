@@ -44,6 +44,7 @@ CASES: list[tuple[str, str, tuple[str, str, str]]] = [
     ("", "Mary met John, who founded the bank.", ("John", "founded", "the bank")),
     ("", "Mary began to work for Peter.", ("Mary", "began to work for", "Peter")),
     ("", "Mary lived in Rome from 1980 to 1981.", ("Mary", "lived from", "1980 to 1981")),
+    ("", "Anna was a daughter of John Brown and his wife Mary.", ("John Brown", "wife", "Mary")),
     ("", "John was the son of Peter and Mary.", ("John", "was the son of", "Mary")),
     ("Ilka Sund", "Ilka Sund was a painter. She moved to Rome.", ("Ilka Sund", "moved to", "Rome")),
     ("Ilka Sund", "Ilka Sund was a painter. Sund loved Rome.", ("Ilka Sund", "loved", "Rome")),
@@ -125,6 +126,13 @@ def test_incremental_equals_scratch_and_batches_do_not_matter(tmp_path: Path) ->
 
 
 @needs_model
+def test_a_file_name_is_no_subject(tmp_path: Path) -> None:
+    text = "Ovarian cancer is a disease. It affects women."
+    extraction = extract(tmp_path, Passage("1", "32_Ovarian Cancer_processed", text))
+    assert Triplet("Ovarian cancer", "affects", "women") in extraction.triplets["1"]
+
+
+@needs_model
 def test_odd_passages(tmp_path: Path) -> None:
     long = " ".join(f"Anna met Peter in {1000 + n}." for n in range(1500))
     passages = [
@@ -134,6 +142,8 @@ def test_odd_passages(tmp_path: Path) -> None:
         Passage("emoji", "", "🙂🙂 (🙂)"),
         Passage("long", "", long),
         Passage("no-space", "", "x" * (2 * PIECE + 5)),
+        Passage("list", "", "They met " + "Anna and " * 2500 + "Peter."),
+        Passage("blank", " ", "It is a film."),
         Passage("reserved", MASK, f"{MASK} (born) ((( is a film."),
     ]
     extraction = extract(tmp_path, *passages)

@@ -69,7 +69,8 @@ class FlatSearcher:
         self._index = index  # owns the memory below
         self._threads = threads
         flat = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d)
-        self._vectors = torch.from_numpy(flat.reshape(index.ntotal, index.d)).to(device)
+        self._rows: Vectors = flat.reshape(index.ntotal, index.d)
+        self._vectors = torch.from_numpy(self._rows).to(device)
 
     def top(self, queries: Vectors, m: int) -> tuple[Scores, Rows]:
         """Scores and rows of the best ``m``.
@@ -89,7 +90,15 @@ class FlatSearcher:
             best = block.topk(min(m, block.shape[1]), dim=1)
             scores.append(best.values)
             rows.append(best.indices + start)
-        merged = torch.cat(scores, dim=1)
-        best = merged.topk(m, dim=1)
-        chosen = torch.cat(rows, dim=1).gather(1, best.indices)
-        return best.values.cpu().numpy(), chosen.cpu().numpy()
+        best = torch.cat(scores, dim=1).topk(m, dim=1)
+        chosen = torch.cat(rows, dim=1).gather(1, best.indices).cpu().numpy()
+        return self._rescored(queries, chosen)
+
+    def _rescored(self, queries: Vectors, rows: Rows) -> tuple[Scores, Rows]:
+        """Scores in float64, so that they do not depend on the batch a query came in."""
+        scores = np.empty(rows.shape, dtype=np.float64)
+        for i, query in enumerate(queries):
+            values = self._rows[rows[i]].astype(np.float64) @ query.astype(np.float64)
+            order = np.argsort(-values, kind="stable")
+            scores[i], rows[i] = values[order], rows[i][order]
+        return scores, rows

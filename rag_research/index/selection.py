@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag_research.types import Hit
 
-Scores = NDArray[np.float32]
+Scores = NDArray[np.floating[Any]]
 Rows = NDArray[np.int64]
 
 DECIMALS = 6

@@ -102,7 +102,7 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
     meta = _folder(tmp_path) / "meta.json"
     stored = json.loads(meta.read_text())
     meta.write_text(json.dumps(stored | {"identity": {"encoder": "something else"}}))
-    with pytest.raises(ArtifactError, match="another encoder.*something else.*delete the folder"):
+    with pytest.raises(ArtifactError, match=r"another encoder.*something else.*delete the folder"):
         EmbeddingStore(tmp_path, Counting()).vectors(["a"])
 
 

@@ -140,7 +140,7 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes) -> None:
 def _given_up(handler: BaseHTTPRequestHandler) -> bool:
     """Whether the client has closed the connection; what is sent now reaches nobody."""
     try:
-        return handler.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        return not handler.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False
     except ConnectionError:

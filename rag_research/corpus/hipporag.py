@@ -9,6 +9,7 @@ from typing import Any
 
 from rag_research.corpus.assemble import assemble
 from rag_research.corpus.dataset import Dataset
+from rag_research.corpus.hotpotqa import read_context, read_supporting_titles
 from rag_research.corpus.pool import Pool
 from rag_research.corpus.records import Row, existing, json_rows
 from rag_research.types import Question
@@ -95,20 +96,18 @@ def _question(row: Row, number: int, lookup: _Lookup) -> Question:
 
 def _gold(row: Row) -> list[tuple[str, str]]:
     if "supporting_facts" in row.values and "context" in row.values:
-        titles = {fact[0] for fact in row.items("supporting_facts")}
-        return [(t, "".join(s)) for t, s in row.items("context") if t in titles]
-    for key in ("paragraphs", "contexts"):
-        if key in row.values:
-            parts = [Row(item, row.where) for item in row.items(key)]
-            return [
-                (
-                    part.text("title", ""),
-                    part.text("text" if "text" in part.values else "paragraph_text"),
-                )
-                for part in parts
-                if part.values.get("is_supporting", True)
-            ]
-    return []
+        titles = read_supporting_titles(row)
+        return [(title, text) for title, text in read_context(row) if title in titles]
+    key = "paragraphs" if "paragraphs" in row.values else "contexts"
+    found = []
+    for item in row.items(key) if key in row.values else []:
+        if not isinstance(item, dict):
+            raise row.wrong(key, item, "objects with title and text")
+        part = Row(item, row.where)
+        text = part.text("text" if "text" in item else "paragraph_text")
+        if item.get("is_supporting", True):
+            found.append((part.text("title", ""), text))
+    return found
 
 
 def _answers(row: Row) -> tuple[str, ...]:

@@ -64,30 +64,41 @@ def load_contexts(name: str, path: str, first: int | None) -> Dataset:
     return assemble(name, pool.passages(), questions, file)
 
 
-def _question(row: Row, pool: Pool) -> Question:
-    ids: dict[str, str] = {}
+def read_context(row: Row) -> list[tuple[str, str]]:
+    """Title and text of each paragraph in ``context``."""
+    found = []
     for paragraph in row.items("context"):
         match paragraph:
             case [str(title), [*sentences]] if all(isinstance(s, str) for s in sentences):
-                ids[title] = pool.add(title, " ".join(s.strip() for s in sentences))
+                found.append((title, " ".join(s.strip() for s in sentences)))
             case _:
                 raise row.wrong("context", paragraph, "[title, [sentence, ...]]")
-    gold = []
+    return found
+
+
+def read_supporting_titles(row: Row) -> list[str]:
+    """Titles in ``supporting_facts``, each once; none where the field is absent."""
+    found = []
     for fact in row.items("supporting_facts") if "supporting_facts" in row.values else []:
         match fact:
-            case [str(title), int()] if title in ids:
-                gold.append(ids[title])
             case [str(title), int()]:
-                raise row.wrong(
-                    "supporting_facts", fact, f"a title of its context, one of {[*ids]}"
-                )
+                found.append(title)
             case _:
                 raise row.wrong("supporting_facts", fact, "[title, sentence number]")
+    return list(dict.fromkeys(found))
+
+
+def _question(row: Row, pool: Pool) -> Question:
+    ids = {title: pool.add(title, text) for title, text in read_context(row)}
+    titles = read_supporting_titles(row)
+    for title in titles:
+        if title not in ids:
+            raise row.wrong("supporting_facts", title, f"a title of its context, one of {[*ids]}")
     return Question(
         id=row.text("_id"),
         text=row.text("question"),
         answers=row.texts("answer", ()),
         type=row.text("type", ""),
-        gold_passages=tuple(dict.fromkeys(gold)),
+        gold_passages=tuple(ids[title] for title in titles),
         evidence=row.triplets("evidences"),
     )

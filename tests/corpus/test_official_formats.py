@@ -145,6 +145,24 @@ def test_hipporag_questions_find_their_passages(
     assert dataset.questions[0].answers[0] == "Rook"
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"paragraphs": ["Rook"]}, "item 1: expected objects with title and text"),
+        ({"paragraphs": [{"title": "Rook"}]}, "item 1: the field 'paragraph_text' is missing"),
+        ({"context": [["Rook"]], "supporting_facts": []}, r"item 1: expected \[title, \[sentence"),
+    ],
+)
+def test_a_bad_hipporag_question_is_named(
+    tmp_path: Path, fields: dict[str, object], words: str
+) -> None:
+    corpus, questions = tmp_path / "corpus.json", tmp_path / "questions.json"
+    corpus.write_text(json.dumps([{"title": "Rook", "text": "A rook."}]))
+    questions.write_text(json.dumps([{"id": "1", "question": "?"} | fields]))
+    with pytest.raises(DataError, match=words):
+        HippoRAG(HippoRAGConfig(str(corpus), questions=str(questions))).load()
+
+
 @pytest.mark.skipif(not OFFICIAL.is_dir(), reason="the published excerpts are not here")
 class TestPublishedExcerpts:
     def test_hotpotqa(self) -> None:

@@ -28,7 +28,7 @@ class OpenAIEmbeddingsConfig:
         query_prefix: put before every query.
         passage_prefix: put before every passage.
         batch_size: texts in one request.
-        timeout: seconds without a byte before a try is given up.
+        timeout: seconds without a byte before a try is given up; grows with each timeout.
         retries: tries after the first one.
         concurrency: most requests at once.
         backoff: seconds before the first retry; doubled each time.

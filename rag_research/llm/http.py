@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAIT = 60.0
+MAX_PATIENCE = 8
 _RETRIED = frozenset({408, 409, 425, 429})
 # Some servers answer 500 to a request they cannot take, or 429 when the credit is used up.
 _FINAL_WORDS = ("insufficient_quota", "validation error", "response_format")
@@ -34,7 +35,9 @@ class Endpoint:
         base_url: up to and including ``/v1``.
         api_key_env: name of the environment variable that holds the key; a server that asks
             for none needs none set.
-        timeout: seconds without a byte before a try is given up.
+        timeout: seconds without a byte before a try is given up; doubled for a request after
+            each of its timeouts, at most eight-fold, because a server that is merely busy
+            still works on the tries that were given up.
         retries: tries after the first one.
         concurrency: most connections at once; further requests wait.
         backoff: seconds before the first retry; doubled each time, at most 60, jittered.
@@ -70,9 +73,10 @@ class RefusedError(LLMError):
 
 
 class _TryAgain(Exception):  # noqa: N818 - it never leaves this file
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
+    def __init__(self, reason: str, wait: float = 0.0, late: bool = False) -> None:
         super().__init__(reason)
         self.wait = wait
+        self.late = late
 
 
 class JsonClient:
@@ -114,12 +118,14 @@ class JsonClient:
             RefusedError: the server refused the request.
             LLMError: every try failed.
         """
-        reason = ""
+        reason, patience = "", 1
         for attempt in range(self.endpoint.retries + 1):
             try:
-                return await self._try(path, body, read)
+                return await self._try(path, body, read, patience * self.endpoint.timeout)
             except _TryAgain as problem:
                 reason = str(problem)
+                if problem.late:
+                    patience = min(2 * patience, MAX_PATIENCE)
                 if attempt < self.endpoint.retries:
                     self.retried += 1
                     await asyncio.sleep(max(problem.wait, self._pause(attempt)))
@@ -133,18 +139,23 @@ class JsonClient:
         longest = min(MAX_WAIT, self.endpoint.backoff * 2.0**attempt)
         return longest * self._jitter.uniform(0.5, 1.0)
 
-    async def _try(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+    async def _try(
+        self, path: str, body: Mapping[str, Any], read: Callable[[Any], T], timeout: float
+    ) -> T:
         httpx = self._httpx
         client = await self._client_of_loop()
         url = self.endpoint.base_url.rstrip("/") + path
         key = os.environ.get(self.endpoint.api_key_env, "").strip()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            response = await client.post(url, json=body, headers=headers)
+            # Waiting for a free connection is no failure, so it has no time limit.
+            limit = httpx.Timeout(timeout, pool=None)
+            response = await client.post(url, json=body, headers=headers, timeout=limit)
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL) as error:
             raise LLMError(f"{self.endpoint.shown}{path}: {error}. Check base_url.") from error
         except httpx.RequestError as error:  # lost, late, or not decodable
-            raise _TryAgain(f"{type(error).__name__} {error}".strip()) from error
+            late = isinstance(error, httpx.TimeoutException)
+            raise _TryAgain(f"{type(error).__name__} {error}".strip(), late=late) from error
         if not response.is_success:
             raise self._failure(path, response, key)
         try:
@@ -179,9 +190,7 @@ class JsonClient:
         if loop not in self._clients:
             most = self.endpoint.concurrency
             limits = self._httpx.Limits(max_connections=most, max_keepalive_connections=most)
-            # Waiting for a free connection is no failure, so it has no time limit.
-            timeout = self._httpx.Timeout(self.endpoint.timeout, pool=None)
-            client = self._httpx.AsyncClient(limits=limits, timeout=timeout)
+            client = self._httpx.AsyncClient(limits=limits)
             # asyncio.run closes the loop's open async generators, and this closes the client.
             closer = self._close_with_loop(loop, client)
             self._clients[loop] = (client, closer)

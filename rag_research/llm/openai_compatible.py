@@ -30,7 +30,7 @@ class OpenAICompatibleConfig:
             where it refuses that too; what a server accepts is remembered.
         extra: further keys of the request body; ``null`` removes one. For instance
             ``{max_tokens: null, max_completion_tokens: 512}``.
-        timeout: seconds without a byte before a try is given up.
+        timeout: seconds without a byte before a try is given up; grows with each timeout.
         retries: tries after the first one.
         concurrency: most requests at once.
         backoff: seconds before the first retry; doubled each time.

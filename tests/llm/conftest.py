@@ -97,6 +97,9 @@ class ChatServer:
         elif kind == "slow":
             time.sleep(SLOW_SECONDS)
             handler.close_connection = True
+        elif kind == "late":
+            time.sleep(SLOW_SECONDS)
+            self._answer(handler, question)
         elif kind == "cut_json":  # the length fits, the JSON does not
             self._send(handler, 200, self._good(question)[:30])
         elif kind == "cut_body":  # the connection ends before the announced length

@@ -97,6 +97,14 @@ async def test_retry_after_is_honoured(chat_server: Any) -> None:
     assert second - first >= 1.0
 
 
+async def test_a_busy_server_gets_more_time_after_each_timeout(chat_server: Any) -> None:
+    """It answers after 0.8 s (``late``): tries of 0.25 and 0.5 s fail, the one of 1 s does not."""
+    chat_server.plan = lambda question, n: "late"
+    llm = backend(chat_server, timeout=0.25, retries=2)
+    assert (await llm.complete(ask("q"))).text == "echo q"
+    assert chat_server.seen["q"] == 3
+
+
 def test_retry_after_forms() -> None:
     assert _retry_after({"retry-after": "2.5"}) == 2.5
     assert 50 < _retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 60

@@ -61,27 +61,39 @@ class Continuation:
 Work = Batcher[Prompt, Continuation]
 
 
-class _RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is untyped
+class _RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """A layer of states with room to grow: a step writes one column, not a whole new copy."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.dtype, self.device = keys.dtype, keys.device
         self.is_initialized = True
         self.keys, self.values = keys, values
-        self._buffers = keys, values  # full, so the first update makes room
+        self.buffers = keys, values  # full, so the first update makes room
+
+    @property
+    def width(self) -> int:
+        """Columns in use, padding included."""
+        return int(self.states[0].shape[2])
+
+    @property
+    def states(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values in use."""
+        assert self.keys is not None and self.values is not None
+        return self.keys, self.values
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         del args, kwargs
-        used, end = self.keys.shape[2], self.keys.shape[2] + key_states.shape[2]
-        if end > self._buffers[0].shape[2]:
-            self._buffers = _widen(self.keys, end + _ROOM), _widen(self.values, end + _ROOM)
-        for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
+        used, end = self.width, self.width + key_states.shape[2]
+        if end > self.buffers[0].shape[2]:
+            keys, values = self.states
+            self.buffers = _widen(keys, end + _ROOM), _widen(values, end + _ROOM)
+        for buffer, new in zip(self.buffers, (key_states, value_states), strict=True):
             buffer[:, :, used:end] = new
-        self.keys, self.values = (buffer[:, :, :end] for buffer in self._buffers)
-        return self.keys, self.values
+        self.keys, self.values = (buffer[:, :, :end] for buffer in self.buffers)
+        return self.states
 
 
 @dataclass(slots=True)
@@ -142,13 +154,14 @@ class Decoder:
 
     def _prefill(self, ticket: Ticket[Prompt, Continuation]) -> tuple[_Row, Layers]:
         prompt = ticket.item
-        covered, states = 0, []
+        covered = 0
+        states: Layers = []
         if self.prefixes is not None:
             covered, states = self.prefixes.find(prompt.key, prompt.tokens)
         layers = [_RoomyLayer(keys, values) for keys, values in states]
         rest = torch.tensor([prompt.tokens[covered:]], device=self._device)
         positions = torch.arange(covered, len(prompt.tokens), device=self._device)[None]
-        cache = DynamicCache()
+        cache: Any = DynamicCache()
         if layers:
             cache.layers = layers
         logits = self._forward(rest, positions, cache, None)
@@ -163,14 +176,14 @@ class Decoder:
         return row, done
 
     def _step(self, rows: list[_Row], layers: list[_RoomyLayer]) -> None:
-        width = layers[0].keys.shape[2]
+        width = layers[0].width
         tokens = torch.tensor([[row.generated[-1]] for row in rows], device=self._device)
         positions = torch.tensor([[row.length] for row in rows], device=self._device)
         mask = None
         if any(row.length < width for row in rows):
             columns = torch.arange(width + 1, device=self._device)
             mask = (columns >= width - positions).long()
-        cache = DynamicCache()
+        cache: Any = DynamicCache()
         cache.layers = layers
         logits = self._forward(tokens, positions, cache, mask)
         for row, row_logits in zip(rows, logits, strict=True):
@@ -243,8 +256,8 @@ def _rebuild(
     built = []
     for index in range(len(fresh[0][1]) if fresh else len(layers)):
         pair = []
-        for which, name in enumerate(("keys", "values")):
-            parts = [getattr(layers[index], name)[i] for i in kept]
+        for which in range(2):
+            parts = [layers[index].states[which][i] for i in kept]
             parts += [states[index][which][0] for _, states in fresh]
             heads, _, size = parts[0].shape
             joined = parts[0].new_zeros(len(parts), heads, width + _ROOM, size)
@@ -252,5 +265,5 @@ def _rebuild(
                 joined[b, :, width - length : width] = part[:, -length:]
             pair.append(joined)
         built.append(_RoomyLayer(pair[0][:, :, :width], pair[1][:, :, :width]))
-        built[-1]._buffers = pair[0], pair[1]
+        built[-1].buffers = pair[0], pair[1]
     return built

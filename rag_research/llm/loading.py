@@ -53,11 +53,13 @@ def load(files: ModelFiles, precision: str, device: str) -> tuple[Any, Any]:
         LLMError: the files are not a causal language model with a chat template.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
     folder = safetensors_folder(files, precision)
+    disable_progress_bar()  # opening safetensors takes a second; a conversion shows its bar
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[precision])
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[precision])
     except (OSError, ValueError) as error:
         raise LLMError(
             f"{folder} cannot be loaded as a causal language model: {error} Expected config.json, "
@@ -69,7 +71,8 @@ def load(files: ModelFiles, precision: str, device: str) -> tuple[Any, Any]:
             "instruction-tuned model."
         )
     model = model.to(device).eval().requires_grad_(False)
-    if device == "cpu" and precision == "bf16" and torch.backends.mkldnn.is_available():
+    packable = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if device == "cpu" and precision == "bf16" and packable:
         pack_linears(model)
     return model, tokenizer
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class TransformersLocalConfig:
     """Settings of :class:`TransformersLocal`.
 
     Args:
@@ -65,15 +65,15 @@ class TransformersLocal:
     The JSON schema of a request is not enforced while generating.
 
     Args:
-        config: see :class:`Config`.
+        config: see :class:`TransformersLocalConfig`.
 
     Raises:
         ModelNotFoundError: the model is not on this machine; names the ways to provide it.
     """
 
-    Config = Config
+    Config = TransformersLocalConfig
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: TransformersLocalConfig) -> None:
         self.config = config
         self._device = resolve_device(config.device)
         self._files = resolve_model(config.model)
@@ -108,8 +108,7 @@ class TransformersLocal:
                 model's context together with ``max_tokens``; or the model cannot be loaded.
         """
         started = time.perf_counter()
-        if self._decoder is None:
-            await asyncio.to_thread(self._load)
+        await self.prepare()
         prompt = self._prompt(request)
         try:
             done = await self._batcher.submit(prompt)
@@ -125,6 +124,11 @@ class TransformersLocal:
             seconds=time.perf_counter() - started,
             finish_reason=done.finish_reason,
         )
+
+    async def prepare(self) -> None:
+        """Load the weights if they are not loaded yet; the first request does it otherwise."""
+        if self._decoder is None:
+            await asyncio.to_thread(self._load)
 
     def _prompt(self, request: Request) -> Prompt:
         from rag_research.llm.decoding import Prompt

@@ -124,6 +124,8 @@ def failure_row(question: Question, failure: Failure) -> dict[str, Any]:
     return {
         "id": question.id,
         "question": question.text,
+        "golds": list(question.answers),
+        "gold_passages": list(question.gold_passages),
         "error": failure.error,
         "details": failure.details,
         "usage": plain(failure.usage),

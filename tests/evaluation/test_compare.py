@@ -1,0 +1,61 @@
+"""Paired differences of whole runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rag_research.errors import DataError
+from rag_research.evaluation.compare import compare, comparison
+from rag_research.evaluation.results import Results
+from rag_research.evaluation.runner import evaluate
+from rag_research.llm.base import Request
+
+
+def run(lab: Any, name: str, reply: Any = None, **changes: Any) -> Results:
+    config = lab.config(run={"out": str(lab.root / name)}, **changes)
+    return evaluate(config, lab.models(config, reply=reply or lab.read_the_passage)[0])
+
+
+def bare(lab: Any) -> Any:
+    def reply(request: Request) -> str:
+        return str(lab.read_the_passage(request)).removeprefix("It is ")
+
+    return reply
+
+
+def test_the_difference_is_over_the_same_questions(lab: Any) -> None:
+    wordy, terse = run(lab, "wordy"), run(lab, "terse", bare(lab))
+    gap = compare(terse, wordy, ("exact_match", "token_f1", "recall@2"))
+    # Four of ten questions go from wordy to exact: EM +0.4, F1 4 x (1 - 1/2) / 10.
+    assert gap["exact_match"].interval.mean == pytest.approx(0.4)
+    assert gap["token_f1"].interval.mean == pytest.approx(0.2)
+    assert gap["exact_match"].interval.low > 0
+    assert (gap["recall@2"].interval.low, gap["recall@2"].interval.high) == (0.0, 0.0)
+    assert gap["exact_match"].interval.n == 10
+
+
+def test_a_failed_question_counts_as_wrong_on_its_side(lab: Any, fails_on: Any) -> None:
+    whole, broken = run(lab, "whole"), run(lab, "broken", fails_on("Country 4 "))
+    gap = compare(broken, whole, ("exact_match",))["exact_match"].interval
+    assert (gap.mean, gap.n) == (pytest.approx(-0.1), 10)
+
+
+def test_runs_of_other_lengths_share_what_both_asked(lab: Any) -> None:
+    gap = compare(run(lab, "a"), run(lab, "b", limit=4), ("exact_match",))["exact_match"]
+    assert gap.interval.n == 4
+
+
+def test_runs_without_a_common_question_are_refused(lab: Any) -> None:
+    a = run(lab, "a", limit=1)
+    b = run(lab, "b", limit=1, shuffle=True, seed=3)
+    with pytest.raises(DataError, match="share no question"):
+        compare(a, b)
+
+
+def test_each_run_is_set_against_the_first(lab: Any) -> None:
+    text = comparison([run(lab, "wordy"), run(lab, "terse", bare(lab))])
+    assert "overlap - overlap, exact_match: +40.0 [" in text
+    assert "over 10 questions" in text
+    assert comparison([run(lab, "wordy")]) == ""

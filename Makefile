@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 # Installed first and alone, so that a CPU machine takes the build you choose here.
 TORCH  ?= torch==2.13.0
-EXTRAS ?= cpu,spacy,openai,onnx,docs-formats,numba,wandb,dev
+EXTRAS ?= local,cpu,spacy,openai,onnx,docs-formats,numba,stemmer,wandb,dev
 MODELS ?= qwen2.5-coder-0.5b-instruct all-minilm-l6-v2 en-core-web-sm
 # Settings added to the quick evaluation, e.g. make evaluate ARGS="limit=40"
 ARGS   ?=
@@ -35,7 +35,7 @@ $(VENV)/.models: $(VENV)/.installed
 	touch $@
 
 evaluate: setup
-	$(BIN)/python evaluate/run.py system=closed_book,dense_rag,t2rag dataset=sample_world limit=12 $(ARGS)
+	$(BIN)/python evaluate/run.py system=closed_book,dense_rag,t2rag_rules dataset=sample_world limit=12 $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest -q

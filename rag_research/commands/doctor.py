@@ -17,6 +17,7 @@ from rag_research.errors import ConfigError, RagResearchError
 
 # Extra -> the modules it brings; a test compares the names with setup.cfg.
 EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "local": ("gguf", "accelerate"),
     "cpu": ("faiss",),
     "gpu": ("faiss",),
     "spacy": ("spacy",),
@@ -27,6 +28,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "docs-formats": ("bs4", "pypdf", "docx"),
     "wandb": ("wandb",),
     "numba": ("numba",),
+    "stemmer": ("Stemmer",),
     "dev": ("pytest", "ruff", "mypy"),
 }
 # System -> the parts of a configuration that it uses besides its own settings.
@@ -43,6 +45,7 @@ NEEDS: Mapping[str, str] = {
     "ivf": "cpu",
     "hnsw": "cpu",
     "rules": "spacy",
+    "transformers_local": "local",
     "openai_compatible": "openai",
     "openai_embeddings": "openai",
 }
@@ -130,10 +133,10 @@ def missing(config: ExperimentConfig) -> Iterator[str]:
     components = [getattr(config, part) for part in used]
     extractor = getattr(config.system, "extractor", None)
     for component in [*components, *([extractor] if extractor else [])]:
-        extra = NEEDS.get(component.name)
+        model = getattr(component, "model", None)
+        extra = "onnx" if str(model).endswith("-onnx") else NEEDS.get(component.name)
         if extra and not all(_installed(name) for name in EXTRAS[extra]):
             yield f"needs pip install 'rag-research[{extra}]'"
-        model = getattr(component, "model", None)
         if model and component.name not in ("openai_compatible", "openai_embeddings"):
             yield from _missing_model(model)
     if extractor is not None and extractor.name == "rules":

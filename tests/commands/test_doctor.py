@@ -1,6 +1,7 @@
 """The tables of `doctor` agree with setup.cfg and the registries."""
 
 import configparser
+import re
 from pathlib import Path
 
 from rag_research import registry
@@ -13,6 +14,15 @@ def test_every_extra_is_looked_for() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     assert set(doctor.EXTRAS) == set(setup["options.extras_require"]) - {"all"}
+
+
+def test_every_missing_extra_error_names_an_extra() -> None:
+    """The install line that an error gives must work."""
+    files = (ROOT / "rag_research").rglob("*.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    named = re.findall(r"missing_extra\([^,]+, \"([\w-]+)\"", text)
+    assert "openai" in named
+    assert set(named) <= set(doctor.EXTRAS)
 
 
 def test_every_system_says_what_it_uses() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rag_research.config.build import inert
@@ -22,7 +23,7 @@ from rag_research.extract.triplets import (
 )
 from rag_research.llm.base import LLM
 from rag_research.prompts.library import PromptLibrary
-from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.artifacts import ArtifactStore, ItemLog
 from rag_research.runtime.progress import progress
 from rag_research.runtime.weights import resolve_model
 from rag_research.text.entities import entity_key, plain_title
@@ -89,26 +90,30 @@ class Rules:
             ModelNotFoundError: the spaCy model is not on this machine.
         """
         del llm, prompts, concurrency  # of the protocol, not needed here
-        nlp, identity = load_parser(self.config.model)
+        where, identity = find_parser(self.config.model)
         log = store.items(STAGE, VERSION, {"extractor": "rules", "model": identity})
         pending: dict[str, Passage] = {}
         for passage in corpus:
             if (key := passage_key(passage)) not in log:
                 pending.setdefault(key, passage)
         reused = sum(passage_key(p) not in pending for p in corpus)
+        if pending:  # a finished corpus is read back without loading the parser
+            self._work_through(pending, load_parser(where), log)
+        keys = {passage_key(p) for p in corpus}
+        return collect(corpus, {key: log[key] for key in keys}, reused=reused)
+
+    def _work_through(self, pending: Mapping[str, Passage], nlp: Any, log: ItemLog) -> None:
         with progress("extract triplets", len(pending)) as advance:
             for key, passage, sentences, notes in self._parsed(nlp, pending):
                 name = plain_title(passage.title)
                 found = passage_triplets(passage, sentences, notes)
-                found = (Triplet(*(slot.replace(MASK, name) for slot in t)) for t in found)
+                named = (Triplet(*(slot.replace(MASK, name) for slot in t)) for t in found)
                 rows = clean_rows(
-                    [*t] for t in found if entity_key(t.object) != entity_key(t.subject)
+                    [*t] for t in named if entity_key(t.object) != entity_key(t.subject)
                 )
                 item = {"triplets": [[*t] for t in rows.triplets], "duplicates": rows.duplicates}
                 log.add(key, item | {"rejects": rows.rejects})
                 advance()
-        keys = {passage_key(p) for p in corpus}
-        return collect(corpus, {key: log[key] for key in keys}, reused=reused)
 
     def _parsed(
         self, nlp: Any, pending: Mapping[str, Passage]
@@ -192,8 +197,8 @@ def split_long(text: str) -> list[tuple[int, str]]:
     return pieces
 
 
-def load_parser(model: str) -> tuple[Any, dict[str, str]]:
-    """A spaCy pipeline and what identifies it.
+def find_parser(model: str) -> tuple[str | Path, dict[str, str]]:
+    """Where a spaCy model is, and what identifies it; loads nothing.
 
     Args:
         model: a catalogue name, a folder, or the name of an installed spaCy package.
@@ -203,18 +208,30 @@ def load_parser(model: str) -> tuple[Any, dict[str, str]]:
         ModelNotFoundError: there is no such model.
     """
     try:
-        import spacy
+        import spacy.about
+        import spacy.util
     except ImportError as error:
         raise missing_extra("spacy", "spacy", "The extractor 'rules'") from error
+    library = str(spacy.about.__version__)
     if spacy.util.is_package(model):
-        nlp = spacy.load(model)
-        return nlp, {"package": model, "version": str(nlp.meta.get("version", ""))}
+        version = str(spacy.util.get_package_version(model))
+        return model, {"package": model, "version": version, "spacy": library}
     files = resolve_model(model)
+    return files.path, {"sha256": files.sha256, "spacy": library}
+
+
+def load_parser(where: str | Path) -> Any:
+    """The spaCy pipeline at ``where``, as :func:`find_parser` found it.
+
+    Raises:
+        ModelNotFoundError: what is there is no spaCy model.
+    """
+    import spacy
+
     try:
-        nlp = spacy.load(files.path)
+        return spacy.load(where)
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(
-            f"{files.path} holds no spaCy model that can be loaded ({error}). "
+            f"{where} holds no spaCy model that can be loaded ({error}). "
             "Set extractor.model to en-core-web-sm or to the folder of an English spaCy model."
         ) from error
-    return nlp, {"sha256": files.sha256, "spacy": str(nlp.meta.get("spacy_version", ""))}

@@ -113,9 +113,9 @@ def choose_questions(questions: Sequence[Question], config: ExperimentConfig) ->
 
 
 def run_directory(config: ExperimentConfig, dataset: Dataset) -> Path:
-    """``run.out``, or ``results/<system>-<dataset>-<fingerprint>``."""
+    """``run.out``, or ``runs/<system>-<dataset>-<fingerprint>``."""
     name = f"{config.system.name}-{dataset.name}-{fingerprint(config)}"
-    return Path(config.run.out or Path("results") / name)
+    return Path(config.run.out or Path("runs") / name)
 
 
 def build_index(

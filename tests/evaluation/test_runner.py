@@ -231,3 +231,14 @@ def test_questions_are_shuffled_by_the_seed_then_limited(lab: Any) -> None:
 def test_a_limit_of_none_left_is_an_error(lab: Any) -> None:
     with pytest.raises(ConfigError, match="no question to ask"):
         run(lab, "out", limit=0)
+
+
+def test_without_a_directory_the_run_is_named_after_what_it_is(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(lab.root)
+    config = lab.config(run={"out": None}, limit=2)
+    results = evaluate(config, lab.models(config)[0])
+    assert str(results.directory) == f"runs/overlap-capitals-{results.fingerprint}"
+    other = lab.config(run={"out": None, "concurrency": 1}, limit=2)
+    assert evaluate(other, lab.models(other)[0]).directory == results.directory

@@ -15,6 +15,7 @@ from rag_research.config.build import build, to_dict
 from rag_research.embed.base import Encoder, Vectors
 from rag_research.embed.store import EmbeddingStore
 from rag_research.errors import ArtifactError, ConfigError
+from rag_research.index.faiss_searcher import faiss_module
 from rag_research.index.selection import Rows, Scores, top_hits
 from rag_research.registry import DENSE_INDEXES
 from rag_research.runtime.artifacts import MANIFEST, ArtifactStore
@@ -118,7 +119,7 @@ def build_dense(
         embeddings = EmbeddingStore(store.root, encoder)
         vectors = embeddings.vectors(texts, label=f"encode {name}")
         if len(vectors):
-            import faiss
+            faiss = faiss_module()
 
             faiss.write_index(kind.build(vectors), str(directory / "index.faiss"))
         return {"vectors": len(vectors), "dimension": encoder.dimension}
@@ -192,7 +193,7 @@ def _open(path: Path, kind: DenseKind, encoder: Encoder) -> DenseRetriever:
     ids = json.loads((path / "ids.json").read_text(encoding="utf-8"))
     if not ids:
         return DenseRetriever(ids, encoder, None)
-    import faiss
+    faiss = faiss_module()
 
     try:
         index = faiss.read_index(str(path / "index.faiss"))

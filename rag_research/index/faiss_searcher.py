@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from rag_research.embed.base import Vectors
+from rag_research.errors import missing_extra
 from rag_research.index.selection import Rows, Scores
+
+
+def faiss_module() -> Any:
+    """The ``faiss`` module.
+
+    Raises:
+        MissingExtraError: neither faiss-cpu nor faiss-gpu is installed.
+    """
+    try:
+        import faiss
+    except ImportError as error:
+        raise missing_extra("faiss", "cpu", "Dense search") from error
+    return faiss
 
 
 class FaissSearcher:
@@ -26,7 +40,7 @@ class FaissSearcher:
         Shapes:
             [B, D] -> [B, m], [B, m]
         """
-        import faiss
+        faiss = faiss_module()
 
         faiss.omp_set_num_threads(self._threads)
         scores, rows = self.index.search(queries, m)
@@ -40,7 +54,7 @@ def on_device(index: Any, device: str) -> Any:
         index: a FAISS index that has a GPU form.
         device: a resolved torch device string.
     """
-    import faiss
+    faiss = faiss_module()
 
     if device == "cpu" or not hasattr(faiss, "StandardGpuResources"):
         return index

@@ -9,6 +9,7 @@ import numpy as np
 
 from rag_research.config.build import inert
 from rag_research.embed.base import Vectors
+from rag_research.index.faiss_searcher import faiss_module
 from rag_research.index.selection import Rows, Scores
 from rag_research.runtime.devices import resolve_device
 
@@ -41,7 +42,7 @@ class Flat:
 
     def build(self, vectors: Vectors) -> Any:
         """A FAISS index over ``vectors`` [N, D]."""
-        import faiss
+        faiss = faiss_module()
 
         index = faiss.IndexFlatIP(vectors.shape[1])
         for start in range(0, len(vectors), _BLOCK):
@@ -63,7 +64,7 @@ class FlatSearcher:
     """
 
     def __init__(self, index: Any, device: str, threads: int) -> None:
-        import faiss
+        faiss = faiss_module()
         import torch
 
         self._index = index  # owns the memory below

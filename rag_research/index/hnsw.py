@@ -9,7 +9,7 @@ import numpy as np
 
 from rag_research.config.build import inert
 from rag_research.embed.base import Vectors
-from rag_research.index.faiss_searcher import FaissSearcher
+from rag_research.index.faiss_searcher import FaissSearcher, faiss_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class HNSW:
 
     def build(self, vectors: Vectors) -> Any:
         """Insert all vectors [N, D] in order."""
-        import faiss
+        faiss = faiss_module()
 
         faiss.omp_set_num_threads(1)
         index = faiss.IndexHNSWFlat(vectors.shape[1], self.config.links, faiss.METRIC_INNER_PRODUCT)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rag_research.config.build import inert
 from rag_research.embed.base import Vectors
-from rag_research.index.faiss_searcher import FaissSearcher, on_device
+from rag_research.index.faiss_searcher import FaissSearcher, faiss_module, on_device
 from rag_research.runtime.devices import resolve_device
 
 _POINTS_PER_CELL = 39  # FAISS asks for at least this many to train a centroid
@@ -50,7 +50,7 @@ class IVF:
 
     def build(self, vectors: Vectors) -> Any:
         """Train the partition on an evenly spread sample, then add all vectors [N, D]."""
-        import faiss
+        faiss = faiss_module()
 
         faiss.omp_set_num_threads(self.config.threads)
         count, dimension = vectors.shape

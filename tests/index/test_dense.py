@@ -1,5 +1,6 @@
 """Dense indexes of every kind: the promises of a retriever, and of a stored artefact."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from rag_research.config import build, fingerprint
 from rag_research.embed.base import Role, Vectors
 from rag_research.embed.hashing import Hashing, HashingConfig
-from rag_research.errors import ArtifactError, ConfigError
+from rag_research.errors import ArtifactError, ConfigError, MissingExtraError
 from rag_research.index.base import Retriever
 from rag_research.index.dense import build_dense, load_dense
 from rag_research.registry import DENSE_INDEXES
@@ -178,3 +179,11 @@ def test_hnsw_finds_nearly_what_flat_finds(tmp_path: Path) -> None:
         len({h.id for h in a} & {h.id for h in b}) / 10 for a, b in zip(flat, near, strict=True)
     ]
     assert sum(shared) / len(shared) > 0.95
+
+
+def test_a_missing_faiss_gives_the_install_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rag-research\[cpu\]'"):
+        _retriever("flat", tmp_path, ODD)

@@ -15,7 +15,7 @@ from rag_research.errors import (
     MissingExtraError,
     ModelNotFoundError,
 )
-from rag_research.evaluation.records import Failure, Record, add_usage, spent
+from rag_research.evaluation.records import Failure, Record, add_usage, spent, storable
 from rag_research.runtime.artifacts import ItemLog
 from rag_research.runtime.progress import progress
 from rag_research.systems.base import Index, System
@@ -111,8 +111,10 @@ async def ask(
                     return
                 record = await _solve(system, index, question, clock, outcomes)
                 if record is not None:
-                    log.add(question.id, record.to_plain())
-                    outcomes.records[question.id] = record
+                    kept = record.to_plain()
+                    log.add(question.id, kept)
+                    # As a resumed run would read it, so that both write equal files.
+                    outcomes.records[question.id] = Record.from_plain(kept)
                 advance()
 
         workers = [asyncio.ensure_future(work(waiting)) for _ in range(max(1, concurrency))]
@@ -137,10 +139,10 @@ async def _solve(
         raise
     except Exception as error:  # one odd question must not cost the others
         outcomes.failures[question.id] = Failure(
-            error=f"{type(error).__name__}: {error}",
-            details="".join(traceback.format_exception(error)),
+            error=storable(f"{type(error).__name__}: {error}"),
+            details=storable("".join(traceback.format_exception(error))),
             usage=spent(trace),
-            trace=list(trace.lines()),
+            trace=storable(list(trace.lines())),
         )
     else:
         return Record(

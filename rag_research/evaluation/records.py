@@ -47,7 +47,8 @@ class Record:
         value: dict[str, Any] = plain(self)
         value["answer"]["facts"] = [list(fact) for fact in self.answer.facts]
         value["answer"]["evidence"] = [[hit.id, float(hit.score)] for hit in self.answer.evidence]
-        return value
+        kept: dict[str, Any] = storable(value)
+        return kept
 
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> Record:
@@ -130,6 +131,19 @@ def failure_row(question: Question, failure: Failure) -> dict[str, Any]:
         "details": failure.details,
         "usage": plain(failure.usage),
     }
+
+
+def storable(value: Any) -> Any:
+    """JSON types with halves of surrogate pairs replaced by ``?``.
+
+    A model's reply may hold them, and no UTF-8 file can.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode(errors="replace"))
+    return value
 
 
 def spent(trace: Trace) -> dict[str, Usage]:

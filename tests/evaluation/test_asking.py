@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rag_research.errors import BudgetExceededError, ModelNotFoundError
+from rag_research.errors import BudgetExceededError, LLMError, ModelNotFoundError
 from rag_research.evaluation.asking import Clock
 from rag_research.evaluation.runner import evaluate
 from rag_research.llm.base import Request
@@ -66,3 +66,23 @@ def test_a_budget_spent_while_indexing_is_an_error(lab: Any) -> None:
     config = lab.config(budget={"calls": 0})
     with pytest.raises(BudgetExceededError, match=r"budget\.calls=0"):
         evaluate(config, lab.models(config)[0])
+
+
+def test_half_a_surrogate_pair_in_a_reply_loses_no_question(lab: Any) -> None:
+    def broken(request: Request) -> str:
+        reply = str(lab.read_the_passage(request))
+        if "Country 1 " in request.messages[-1].content:
+            return reply + " \ud83d"
+        if "Country 2 " in request.messages[-1].content:
+            raise LLMError("server said \ud83d")
+        return reply
+
+    config = lab.config(limit=4)
+    results = evaluate(config, lab.models(config, reply=broken)[0])
+    assert (results.answered, results.failed) == (3, 1)
+    assert [row["answer"] for row in results.predictions()] == [
+        "It is Oslo",
+        "Lima ?",
+        "It is Bern",
+    ]
+    assert "server said ?" in (results.directory / "failures.jsonl").read_text()

@@ -68,18 +68,22 @@ class Blocks:
         sizes = [graph.num_nodes for graph in graphs]
         total = sum(sizes)
         source, target, weight = _concatenated(graphs, undirected, dtype)
-        degree = torch.zeros(total, dtype=dtype)
-        degree.scatter_add_(0, torch.from_numpy(source).long(), torch.from_numpy(weight))
         coordinates = coo_array((weight, (target, source)), shape=(total, total))
         coordinates.has_canonical_format = True  # keeps scipy from sorting and merging
         rows = coordinates.tocsr()
         columns = torch.from_numpy(rows.indices)
         values = torch.from_numpy(rows.data)
+        transposed = compressed(torch.from_numpy(rows.indptr), columns, values, total)
+        if undirected:  # sums of rows are sums of columns
+            degree = torch.mv(transposed, torch.ones(total, dtype=dtype))
+        else:
+            degree = torch.zeros(total, dtype=dtype)
+            degree.scatter_add_(0, torch.from_numpy(source).long(), torch.from_numpy(weight))
         values /= degree.where(degree > 0, 1.0).index_select(0, columns)
-        block = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes, dtype=torch.int64))
+        block = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes))
         volume = torch.zeros(max(1, len(sizes)), dtype=dtype).index_add_(0, block, degree)
         transition = Transition(
-            matrix=compressed(torch.from_numpy(rows.indptr), columns, values, total),
+            matrix=transposed,
             degree=degree.double(),
             symmetric=undirected,
             dangling=bool((degree == 0).any()),
@@ -102,13 +106,16 @@ class Blocks:
         """
         if len(seeds) != len(self.sizes):
             raise DataError(f"seeds: got {len(seeds)}, expected {len(self.sizes)}, one a graph")
-        for number, (seed, size) in enumerate(zip(seeds, self.sizes, strict=True)):
-            if len(seed) != size:
-                raise DataError(f"seeds[{number}]: got {len(seed)} rows, expected {size}")
+        lengths = [len(seed) for seed in seeds]
+        if lengths != self.sizes:
+            at = next(i for i, size in enumerate(self.sizes) if lengths[i] != size)
+            raise DataError(f"seeds[{at}]: got {lengths[at]} rows, expected {self.sizes[at]}")
         if not self.sizes:
             return []
-        device, dtype = self.transition.device, self.transition.dtype
-        stacked = torch.cat([torch.as_tensor(seed).to(device, dtype) for seed in seeds])
+        if all(isinstance(seed, np.ndarray) for seed in seeds):
+            stacked = torch.from_numpy(np.concatenate(seeds))
+        else:
+            stacked = torch.cat([torch.as_tensor(seed) for seed in seeds])
         energy = personalized_pagerank(self.transition, stacked, restart, tol, blocks=self.block)
         return list(torch.split(energy, self.sizes))
 
@@ -117,38 +124,36 @@ def _concatenated(
     graphs: Sequence[EdgeList], undirected: bool, dtype: torch.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sources, targets (shifted to the graph's block) and weights of all edges."""
-    copies = 2 if undirected else 1
     lists = [np.asarray(graph.edge_index) for graph in graphs]
     for number, edges in enumerate(lists):
         if edges.ndim != 2 or edges.shape[0] != 2:
             raise DataError(f"graphs[{number}].edge_index: got {edges.shape}, expected [2, E]")
-    starts = np.cumsum([0, *(copies * edges.shape[1] for edges in lists)])
+    # One call for all graphs at each step: calls, not bytes, are the cost of small graphs.
+    counts = [edges.shape[1] for edges in lists]
     offsets = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
-    source, target = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-    weight = np.ones(starts[-1], np.float64 if dtype == torch.float64 else np.float32)
-    for edges, graph, start, offset in zip(lists, graphs, starts.tolist(), offsets, strict=False):
-        middle = start + edges.shape[1]
-        here = slice(start, middle)
-        np.add(edges[0], offset, out=source[here], casting="unsafe")
-        np.add(edges[1], offset, out=target[here], casting="unsafe")
-        if graph.edge_weight is not None:
-            weight[here] = _weights(graph, edges)
-        if undirected:
-            mirrored = slice(middle, middle + edges.shape[1])
-            source[mirrored], target[mirrored] = target[here], source[here]
-            weight[mirrored] = weight[here]
-    for ends in (source,) if undirected else (source, target):
-        _check_range(ends, starts, offsets)
-    if weight.size and not (weight.min() >= 0 and np.isfinite(weight.max())):
-        raise DataError("edge_weight: got a negative or non-finite value, expected finite, >= 0")
+    listed = sum(counts)
+    ends = np.empty((2, 2 * listed if undirected else listed), np.int32)
+    weight = np.empty(ends.shape[1], np.float64 if dtype == torch.float64 else np.float32)
+    if listed:
+        np.concatenate(lists, axis=1, out=ends[:, :listed], casting="unsafe")
+        weights = [_weights(graph, edges) for graph, edges in zip(graphs, lists, strict=True)]
+        np.concatenate(weights, out=weight[:listed], casting="unsafe")
+        _check_range(ends[:, :listed], np.array(counts), np.diff(offsets))
+        ends[:, :listed] += np.repeat(offsets[:-1].astype(np.int32), counts)
     if undirected:
-        loops = source == target
+        ends[0, listed:], ends[1, listed:] = ends[1, :listed], ends[0, :listed]
+        weight[listed:] = weight[:listed]
+        loops = ends[0] == ends[1]
         if loops.any():
             weight[loops] *= 0.5  # both copies fall on one entry
-    return source, target, weight
+    if weight.size and not (weight.min() >= 0 and np.isfinite(weight.max())):
+        raise DataError("edge_weight: got a negative or non-finite value, expected finite, >= 0")
+    return ends[0], ends[1], weight
 
 
 def _weights(graph: EdgeList, edges: np.ndarray) -> np.ndarray:
+    if graph.edge_weight is None:
+        return np.ones(edges.shape[1], np.float32)
     weights = np.asarray(graph.edge_weight)
     if weights.shape != edges.shape[1:]:
         raise DataError(
@@ -157,18 +162,16 @@ def _weights(graph: EdgeList, edges: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _check_range(ends: np.ndarray, starts: np.ndarray, offsets: np.ndarray) -> None:
-    """Every end of an edge lies within its own block; one pass for the whole batch."""
-    filled = np.flatnonzero(np.diff(starts))
-    if not filled.size:
-        return
-    low = np.minimum.reduceat(ends, starts[filled]) - offsets[filled]
-    high = np.maximum.reduceat(ends, starts[filled]) - offsets[filled]
-    size = np.diff(offsets)[filled]
-    wrong = np.flatnonzero((low < 0) | (high >= size))
+def _check_range(ends: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> None:
+    """Every end of an edge lies within its own graph; two passes for the whole batch."""
+    filled = np.flatnonzero(counts)
+    starts = (np.cumsum(counts) - counts)[filled]
+    low = np.minimum.reduceat(ends, starts, axis=1).min(axis=0)
+    high = np.maximum.reduceat(ends, starts, axis=1).max(axis=0)
+    wrong = np.flatnonzero((low < 0) | (high >= sizes[filled]))
     if wrong.size:
         at = wrong[0]
         raise DataError(
             f"graphs[{filled[at]}].edge_index: got indices {low[at]} to {high[at]}, "
-            f"expected 0 to {size[at] - 1}"
+            f"expected 0 to {sizes[filled[at]] - 1}"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ Method = Literal["auto", "power", "chebyshev"]
 _BATCH_FOR_SPECTRUM = 16
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def personalized_pagerank(
     transition: Transition | Tensor,
     seeds: Tensor,
@@ -38,7 +38,7 @@ def personalized_pagerank(
     takes the place of a correction in every step.
 
     Power iteration is accelerated by Chebyshev's recurrence where the graph is symmetric. On a CPU
-    the iteration stops when the residual certifies the tolerance, tested every second step; on an
+    the iteration stops when the residual certifies the tolerance, tested now and then; on an
     accelerator the number of steps is fixed beforehand, so nothing waits for the device.
     Not differentiable: see :func:`rag_research.graph.unrolled.unrolled_pagerank`.
 
@@ -71,7 +71,7 @@ def personalized_pagerank(
     columns = columns.unsqueeze(1) if seeds.dim() == 1 else columns
     if restart == 1.0 or columns.numel() == 0:
         return columns.reshape(seeds.shape).clone()
-    steps, radius = _plan(transition, restart, tol, method, columns.shape[1])
+    plan = _plan(transition, restart, tol, method, columns.shape[1])
     energy = torch.empty_like(columns, memory_format=torch.contiguous_format)
     width = tile or _tile(transition, columns.shape[1])
     parts = -(-columns.shape[1] // width)
@@ -81,9 +81,11 @@ def personalized_pagerank(
         # One column as a vector: the matrix-vector kernel is the faster one there.
         seed = source.squeeze(1).contiguous() if source.shape[1] == 1 else source.contiguous()
         sums = _sums(seed, blocks)
-        limit = tol * (restart if transition.dangling else 1.0) * restart / (1 - restart) * sums
-        stop = _certificate(limit, blocks) if transition.device.type == "cpu" else None
-        walk = _iterate(transition.matrix, seed, restart, steps, radius, stop)
+        excess = None
+        if transition.device.type == "cpu":
+            limit = tol * restart / (1 - restart)
+            excess = _certificate(limit, sums, transition.dangling, blocks)
+        walk = _iterate(transition.matrix, seed, restart, plan, excess)
         out.copy_(_normalised(walk, sums, blocks).reshape(out.shape))
     return energy.reshape(seeds.shape)
 
@@ -115,29 +117,43 @@ def _check(
         raise DataError("seeds: got a negative or non-finite value, expected finite, >= 0")
 
 
-def _plan(
-    transition: Transition, restart: float, tol: float, method: Method, batch: int
-) -> tuple[int, float]:
-    """Number of steps that reaches the tolerance for sure, and the radius of the acceleration.
+class _Plan(NamedTuple):
+    """How far to iterate.
 
-    A power step shrinks the L1 error by 1 - restart. Chebyshev polynomials shrink the error in the
-    norm weighted by 1 / degree, which bounds L1 up to `spread`. Radius 0 is power iteration.
+    Attributes:
+        steps: reach the tolerance for sure (on a CPU, where the residual decides: almost surely).
+        first: before it no test of convergence is worth its time.
+        rate: by which a step is expected to shrink the error.
+        radius: of the spectrum to suppress; 0 is power iteration.
     """
-    target = tol * (restart if transition.dangling else 1.0)
+
+    steps: int
+    first: int
+    rate: float
+    radius: float
+
+
+def _plan(transition: Transition, restart: float, tol: float, method: Method, batch: int) -> _Plan:
+    """A power step shrinks the L1 error by 1 - restart. Chebyshev polynomials shrink the error in
+    the norm weighted by 1 / degree, which bounds L1 up to `spread`.
+    """
+    target = min(tol * (restart / 2 if transition.dangling else 1.0), 1.0)
     damping = 1 - restart
-    power = max(1, math.ceil(math.log(target / 2) / math.log(damping))) if target < 2 else 1
+    power = math.ceil(math.log(target / 2) / math.log(damping))
     if method == "power" or not transition.symmetric:
-        return power, 0.0
-    ratio = max(2 * transition.spread / target, 1.0)
-    chebyshev = max(1, math.ceil(math.acosh(ratio) / math.acosh(1 / damping)))
+        return _Plan(power, max(2, power // 4), damping / 2, 0.0)
+    gain = math.acosh(1 / damping)
+    chebyshev = math.ceil(math.acosh(2 * transition.spread / target) / gain)
     if transition.device.type == "cpu":
-        # The residual decides, so the tighter radius may be an estimate.
+        # The residual decides, so the radius may be an estimate and narrower.
         wide = batch >= _BATCH_FOR_SPECTRUM
-        known = transition.second_eigenvalue if wide else 1.0
-        return max(power, chebyshev), damping * known
+        radius = damping * (transition.second_eigenvalue if wide else 1.0)
+        speed = math.acosh(1 / max(radius, 1e-3))
+        likely = int(math.acosh(1 / target) / speed)
+        return _Plan(max(power, chebyshev), max(2, likely), math.exp(-speed), radius)
     if method == "auto" and power <= chebyshev:
-        return power, 0.0
-    return chebyshev, damping
+        return _Plan(power, power, damping, 0.0)
+    return _Plan(chebyshev, chebyshev, damping, damping)
 
 
 def _tile(transition: Transition, batch: int) -> int:
@@ -151,19 +167,21 @@ def _iterate(
     matrix: Tensor,
     seed: Tensor,
     restart: float,
-    steps: int,
-    radius: float,
-    stop: Callable[[Tensor, Tensor], bool] | None,
+    plan: _Plan,
+    excess: Callable[[Tensor, Tensor], float] | None,
 ) -> Tensor:
     multiply: Callable[..., Tensor] = torch.addmv if seed.dim() == 1 else torch.addmm
-    first = max(2, steps // 4)
-    omega = 1.0
+    radius, omega, test = plan.radius, 1.0, plan.first
     walk, following = seed.clone(), torch.empty_like(seed)
     before = seed.clone() if radius else seed
-    for step in range(1, steps + 1):
+    for step in range(1, plan.steps + 1):
         multiply(seed, matrix, walk, beta=restart, alpha=1 - restart, out=following)
-        if stop and step >= first and step % 2 == 0 and stop(walk, following):
-            return following
+        if excess and step >= test:
+            ratio = excess(walk, following)
+            if ratio <= 1:
+                return following
+            # A test costs about half a step, so the next is where success is likely.
+            test = step + max(1, math.ceil(math.log(ratio) / -math.log(plan.rate)))
         if radius:
             before.lerp_(following, omega)
             before, walk = walk, before
@@ -173,18 +191,26 @@ def _iterate(
     return walk
 
 
-def _certificate(limit: Tensor, blocks: Tensor | None) -> Callable[[Tensor, Tensor], bool]:
-    """Whether one plain step moved so little that the L1 error is within the tolerance.
+def _certificate(
+    limit: float, sums: Tensor, dangling: bool, blocks: Tensor | None
+) -> Callable[[Tensor, Tensor], float]:
+    """How many times too far one plain step moved for the L1 error to be within the tolerance.
 
-    If a step moves a vector by delta, the result is within (1 - restart) / restart * delta of the
-    fixed point, because a step is a contraction by 1 - restart in L1.
+    A step is a contraction by 1 - restart in L1: if it moves a vector by delta, the result is
+    within (1 - restart) / restart * delta of the fixed point. Where mass was lost at dangling
+    nodes, the normalisation divides the error by what is left and adds the error of the sum.
     """
+    floor = torch.finfo(sums.dtype).tiny  # columns without seeds do not move
 
-    def small(walk: Tensor, following: Tensor) -> bool:
+    def excess(walk: Tensor, following: Tensor) -> float:
         moved = _sums(torch.sub(following, walk).abs_(), blocks)
-        return bool((moved <= limit).all())
+        left = sums
+        if dangling:
+            left = _sums(following, blocks)
+            moved = moved + torch.minimum(moved, (sums - left).clamp_(min=0))
+        return float((moved / left.clamp(min=floor)).max()) / limit
 
-    return small
+    return excess
 
 
 def _sums(values: Tensor, blocks: Tensor | None) -> Tensor:

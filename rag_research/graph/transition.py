@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -194,21 +194,30 @@ def mirror(index: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
 def compressed(pointers: Tensor, columns: Tensor, values: Tensor, num_nodes: int) -> Tensor:
     """A CSR tensor with the narrowest index type; columns of a row may be unsorted or repeat."""
     width = torch.int32 if max(columns.numel(), num_nodes) <= _INT32_MAX else torch.int64
-    with warnings.catch_warnings():  # torch announces once that CSR tensors are in beta
+    _hear_the_beta_warning()
+    return torch.sparse_csr_tensor(
+        pointers.to(width),
+        columns.to(width),
+        values,
+        (num_nodes, num_nodes),
+        check_invariants=False,
+    )
+
+
+@cache
+def _hear_the_beta_warning() -> None:
+    """Torch announces once in a process that CSR tensors are in beta; users need not see it."""
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support", category=UserWarning)
-        return torch.sparse_csr_tensor(
-            pointers.to(width),
-            columns.to(width),
-            values,
-            (num_nodes, num_nodes),
-            check_invariants=False,
-        )
+        torch.zeros(1, 1).to_sparse_csr()
 
 
 def spread(volume: Tensor, degree: Tensor) -> float:
     """Square root of volume / smallest non-zero degree: how much L1 can exceed the energy norm."""
-    positive = degree[degree > 0]
-    return math.sqrt(float(volume.max()) / float(positive.min())) if positive.numel() else 1.0
+    if not degree.numel():
+        return 1.0
+    smallest = float(degree.where(degree > 0, math.inf).min())
+    return math.sqrt(float(volume.max()) / smallest) if smallest < math.inf else 1.0
 
 
 def _is_symmetric(target: Tensor, source: Tensor, weight: Tensor, num_nodes: int) -> bool:

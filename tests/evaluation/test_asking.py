@@ -29,7 +29,7 @@ def test_shares_add_up_to_the_time_of_asking_and_are_kept(lab: Any) -> None:
     config = lab.config(run={"concurrency": 4})
     first = evaluate(config, lab.models(config)[0])
     asking = first.provenance["resources"]["query"]["wall_seconds"]
-    assert 0 < first.seconds["a_question"] * 10 <= asking
+    assert 0 < first.seconds["a_question"] * 10 <= asking + 0.01
     assert first.seconds["latency_mean"] > first.seconds["a_question"]
     again = evaluate(config, lab.models(config)[0])
     assert again.seconds == first.seconds

@@ -241,6 +241,27 @@ def test_an_empty_question_is_refused(run: Run, index: Path) -> None:
     assert "question is empty" in err
 
 
+def test_a_folder_of_documents_can_be_asked_and_may_grow(run: Run, tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    (documents / "people").mkdir(parents=True)
+    (documents / "animals.txt").write_text("Otters eat fish and live by rivers.")
+    (documents / "people" / "curie.md").write_text("# Marie Curie\n\nBorn in Warsaw in 1867.\n")
+    code, out, _ = run("index", documents, "--out", tmp_path / "x", *SETTINGS)
+    assert code == 0
+    assert "2 passages" in out
+    (documents / "owls.txt").write_text("Owls hunt mice at night.")
+    assert "3 passages" in run("index", documents, "--out", tmp_path / "x", *SETTINGS)[1]
+    out = run("ask", tmp_path / "x", "Marie Curie was born where?", "system.k=1")[1]
+    assert "  1. Marie Curie  [people/curie.md#1" in out
+
+
+def test_a_single_document_is_refused_with_advice(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("A note.")
+    code, _, err = run("index", tmp_path / "note.txt", "--out", tmp_path / "x", *SETTINGS)
+    assert code == 2
+    assert "note.txt" in err
+
+
 def test_a_configured_data_set_can_be_indexed(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("index", "sample_world", "--out", tmp_path / "x", *SETTINGS)
     assert code == 0

@@ -56,7 +56,7 @@ def load(files: ModelFiles, precision: str, device: str) -> tuple[Any, Any]:
     from transformers.utils.logging import disable_progress_bar
 
     folder = safetensors_folder(files, precision)
-    disable_progress_bar()  # opening safetensors takes a second; a conversion shows its bar
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # opening safetensors takes a second; a conversion shows its bar
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[precision])
@@ -72,7 +72,7 @@ def load(files: ModelFiles, precision: str, device: str) -> tuple[Any, Any]:
         )
     model = model.to(device).eval().requires_grad_(False)
     packable = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if device == "cpu" and precision == "bf16" and packable:
+    if device == "cpu" and packable:
         pack_linears(model)
     return model, tokenizer
 
@@ -102,9 +102,9 @@ def safetensors_folder(files: ModelFiles, precision: str) -> Path:
 
 
 def pack_linears(module: nn.Module) -> None:
-    """Replace every bfloat16 linear layer below ``module`` by a :class:`PackedLinear`."""
+    """Replace every linear layer below ``module`` by a :class:`PackedLinear`."""
     for name, child in list(module.named_children()):
-        if type(child) is nn.Linear and child.weight.dtype == torch.bfloat16:
+        if type(child) is nn.Linear:
             setattr(module, name, PackedLinear(child))
         else:
             pack_linears(child)

@@ -76,7 +76,8 @@ def test_money_time_and_a_small_budget_are_spelt_out() -> None:
     cost = {"answer": Usage(10, 0, 2_000_000, 500_000)}
     text = str(Estimate("s", {}, cost, 5, 10, prices, local=True))
     assert "money    2.00 at most" in text  # 2 x 0.5 + 0.5 x 2
-    assert "minutes at most" in text
+    # 2,000,000 / 190 + 500,000 / 20 seconds; a tenth of the replies for the first figure.
+    assert "time     217.1 minutes with short replies, 592.1 at most" in text
     assert "budget   calls: 3 may not be enough for 10.00" in text
     bare = str(Estimate("s", {}, cost, 5, 10, BudgetConfig(), local=False))
     assert "money    unknown: set budget.input_price" in bare

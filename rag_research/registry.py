@@ -117,6 +117,16 @@ EXTRACTORS: Registry[Any] = Registry(
     "triplet extractor",
     _lazy("extract", openie="OpenIE", imported="Imported", rules="Rules"),
 )
+SEGMENTERS: Registry[Any] = Registry(
+    "segmenter",
+    _lazy(
+        "extract",
+        boundary="Boundary",
+        sentences="Sentences",
+        fixed="Fixed",
+        recursive="Recursive",
+    ),
+)
 DATASETS: Registry[Any] = Registry(
     "dataset",
     _lazy(

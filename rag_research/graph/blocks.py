@@ -79,16 +79,18 @@ class Blocks:
         else:
             degree = torch.zeros(total, dtype=dtype)
             degree.scatter_add_(0, torch.from_numpy(source).long(), torch.from_numpy(weight))
-        values /= degree.where(degree > 0, 1.0).index_select(0, columns)
-        block = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes))
-        volume = torch.zeros(max(1, len(sizes)), dtype=dtype).index_add_(0, block, degree)
+        smallest = float(degree.min()) if total else 1.0
+        scale = degree if smallest > 0 else degree.where(degree > 0, 1.0)
+        values /= scale.index_select(0, columns)
         transition = Transition(
             matrix=transposed,
             degree=degree.double(),
             symmetric=undirected,
-            dangling=bool((degree == 0).any()),
-            spread=spread(volume, degree),
+            dangling=smallest == 0,
+            # The volume of the whole batch bounds that of each block, at a step or two more.
+            spread=spread(degree.sum(), scale),
         )
+        block = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes))
         return cls(transition, sizes, block)
 
     def pagerank(

@@ -83,7 +83,7 @@ def personalized_pagerank(
         sums = _sums(seed, blocks)
         excess = None
         if transition.device.type == "cpu":
-            limit = tol * restart / (1 - restart)
+            limit = 0.9 * tol * restart / (1 - restart)  # a tenth is left to rounding
             excess = _certificate(limit, sums, transition.dangling, blocks)
         walk = _iterate(transition.matrix, seed, restart, plan, excess)
         out.copy_(_normalised(walk, sums, blocks).reshape(out.shape))
@@ -113,8 +113,10 @@ def _check(
             f"seeds: got shape {tuple(seeds.shape)}, expected [{transition.num_nodes}] or "
             f"[{transition.num_nodes}, B]: one row a node"
         )
-    if not bool(((seeds >= 0) & (seeds < math.inf)).all()):  # also false for NaN
-        raise DataError("seeds: got a negative or non-finite value, expected finite, >= 0")
+    if seeds.numel():
+        low, high = (float(bound) for bound in torch.aminmax(seeds.detach()))
+        if not (low >= 0 and high < math.inf):  # a NaN makes both comparisons false
+            raise DataError(f"seeds: got values {low} to {high}, expected finite, >= 0")
 
 
 class _Plan(NamedTuple):

@@ -214,10 +214,11 @@ def _hear_the_beta_warning() -> None:
 
 def spread(volume: Tensor, degree: Tensor) -> float:
     """Square root of volume / smallest non-zero degree: how much L1 can exceed the energy norm."""
-    if not degree.numel():
-        return 1.0
-    smallest = float(degree.where(degree > 0, math.inf).min())
-    return math.sqrt(float(volume.max()) / smallest) if smallest < math.inf else 1.0
+    smallest = float(degree.min()) if degree.numel() else 0.0
+    if smallest == 0:
+        positive = degree[degree > 0]
+        smallest = float(positive.min()) if positive.numel() else 0.0
+    return math.sqrt(float(volume) / smallest) if smallest > 0 else 1.0
 
 
 def _is_symmetric(target: Tensor, source: Tensor, weight: Tensor, num_nodes: int) -> bool:

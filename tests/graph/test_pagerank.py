@@ -200,9 +200,9 @@ def test_settings_out_of_range(arguments: dict[str, object], message: str) -> No
     [
         (torch.ones(3), r"got shape \(3,\), expected \[2\]"),
         (torch.ones(2, 2, 2), r"got shape \(2, 2, 2\)"),
-        (torch.tensor([1.0, -0.1]), "negative"),
-        (torch.tensor([1.0, float("nan")]), "non-finite"),
-        (torch.tensor([1.0, float("inf")]), "non-finite"),
+        (torch.tensor([1.0, -0.5]), "got values -0.5 to 1.0, expected finite"),
+        (torch.tensor([1.0, float("nan")]), "got values nan"),
+        (torch.tensor([1.0, float("inf")]), "got values 1.0 to inf"),
     ],
 )
 def test_unusable_seeds(seeds: Tensor, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -144,11 +144,35 @@ class SentenceEncoder:
         Shapes:
             [N] -> [N, D]
         """
+        from torch.nn.functional import normalize
+
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        first = len(texts) > 0 and self._settings.pooling == "cls"
+        for batch, states in self.token_states(texts, role):
+            pooled = states[:, 0].float() if first else states.float().mean(dim=1)
+            vectors[batch] = normalize(pooled, dim=1).cpu().numpy()
+        return vectors
+
+    def token_states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[list[int], Any]]:
+        """Last hidden states of every token, before pooling; the special tokens are included.
+
+        Args:
+            texts: N strings; what is longer than ``max_tokens`` is cut.
+            role: chooses the prefix.
+
+        Yields:
+            Positions of texts of equal length, longest first, and a tensor of their states in
+            the model's precision, on its device.
+
+        Shapes:
+            [N] -> B positions, [B, T, D]
+        """
+        import torch
+
         if not len(texts):
-            return vectors
+            return
         with self._loading:
-            tokenizer = self._loaded[0]
+            tokenizer, model, device = self._loaded
         settings = self._settings
         prefix = settings.query_prefix if role == "query" else settings.passage_prefix
         tokens = tokenizer(
@@ -158,20 +182,10 @@ class SentenceEncoder:
             return_attention_mask=False,
         )["input_ids"]
         for batch in equal_length_batches([len(t) for t in tokens], self.config.batch_tokens):
-            vectors[batch] = self._forward([tokens[i] for i in batch])
-        return vectors
-
-    def _forward(self, tokens: list[list[int]]) -> Vectors:
-        import torch
-        from torch.nn.functional import normalize
-
-        _, model, device = self._loaded
-        with torch.inference_mode():
-            states = model(input_ids=torch.tensor(tokens, device=device)).last_hidden_state
-            first = self._settings.pooling == "cls"
-            pooled = states[:, 0].float() if first else states.float().mean(dim=1)
-            vectors: Vectors = normalize(pooled, dim=1).cpu().numpy()
-            return vectors
+            rows = torch.tensor([tokens[i] for i in batch], device=device)
+            with torch.inference_mode():
+                states = model(input_ids=rows).last_hidden_state
+            yield batch, states
 
 
 def _encodable(text: str) -> str:

@@ -28,7 +28,9 @@ class TransformersLocalConfig:
         model: a local path, a catalogue name or a hub id.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:i``.
         threads: CPU threads of one operator.
-        precision: of the weights and of the arithmetic.
+        precision: of the weights and of the arithmetic. ``bf16`` takes half the memory; a CPU
+            with AVX-512 but no AMX multiplies long prompts faster in ``fp32``
+            (``benchmarks/llm_throughput.py --precision fp32`` tells).
         batch_size: most sequences generated at the same time.
         batch_tokens: most prompt tokens in one batch, so that memory stays bounded.
         prefix_tokens: tokens of shared prompt beginnings to keep computed; 0 keeps none.

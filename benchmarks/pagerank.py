@@ -65,13 +65,27 @@ def clustered(size: int, rng: np.random.Generator) -> Graph:
 
 
 def query_time(size: int, rng: np.random.Generator) -> Graph:
-    """Spans of a few documents: reading order, five nearest neighbours, shared entities."""
-    chain = np.stack([np.arange(size - 1), np.arange(1, size)], 1)
+    """Spans of documents of nine: reading order, nearest neighbours, shared entities.
+
+    By the rules of the topology graph: the five nearest spans of other documents, and pairs whose
+    one to four entities have a Jaccard similarity of at least 0.3.
+    """
+    document = np.arange(size) // 9
+    follows = np.flatnonzero(document[1:] == document[:-1])
+    chain = np.stack([follows, follows + 1], 1)
     points = rng.normal(size=(size, 8))
-    near = np.argsort(((points[:, None] - points[None]) ** 2).sum(2), axis=1)[:, 1:6]
+    distance = ((points[:, None] - points[None]) ** 2).sum(2)
+    distance[document[:, None] == document[None]] = np.inf
+    near = np.argsort(distance, axis=1)[:, :5]
     neighbours = np.stack([np.repeat(np.arange(size), 5), near.ravel()], 1)
-    entities = rng.integers(0, size, (size, 2))
-    return _weighted(np.concatenate([chain, neighbours, entities]), size, rng)
+    popularity = 1 / np.arange(1, size // 2 + 1) ** 0.5
+    has = np.zeros((size, size // 2))
+    for span, count in enumerate(rng.integers(1, 5, size)):
+        has[span, rng.choice(size // 2, count, False, popularity / popularity.sum())] = 1
+    both = has @ has.T
+    held = has.sum(axis=1)
+    shared = np.argwhere(np.triu(both / (held[:, None] + held[None] - both) >= 0.3, 1))
+    return _weighted(np.concatenate([chain, neighbours, shared]), size, rng)
 
 
 def _weighted(edges: np.ndarray, size: int, rng: np.random.Generator) -> Graph:
@@ -138,7 +152,7 @@ def verdict(*conditions: bool) -> str:
 
 
 def igraph_of(graph: Graph) -> igraph.Graph:
-    """As HippoRAG builds it: nodes, edges, a weight attribute."""
+    """The quickest way to build it: one constructor call, then a weight attribute."""
     peer = igraph.Graph(n=graph.size, edges=graph.edges.tolist(), directed=False)
     peer.es["weight"] = graph.weights.tolist()
     return peer
@@ -262,7 +276,8 @@ def top_k(size: int, queries: int, rounds: int, rng: np.random.Generator) -> Non
             print(
                 f"{kind:<10}{restart:>9}{statistics.median(theirs):>9.1f}"
                 f"{statistics.median(ours):>8.2f}{ratio:>7.0f}x{mean:>11.3f}"
-                f"  >=50x, .98 {verdict(ratio >= 50, mean >= 0.98)}",
+                f"  >=50x, .98 {verdict(ratio >= 50, mean >= 0.98)}"
+                + ("" if size >= 100_000 else " (the bar is for N = 1e5)"),
                 flush=True,
             )
 

@@ -17,6 +17,9 @@ Method = Literal["auto", "power", "chebyshev"]
 # Queries from which estimating the spectrum of a graph, once, pays for itself.
 _BATCH_FOR_SPECTRUM = 16
 
+# Below it the walk hardly returns: the number of steps, about 1 / restart, has no end in practice.
+_LEAST_RESTART = 1e-6
+
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def personalized_pagerank(
@@ -47,7 +50,7 @@ def personalized_pagerank(
             only, which costs more than a query).
         seeds: non-negative; a column of zeros gives zeros. The energy of a column sums to the
             column's sum.
-        restart: probability of returning, in (0, 1]; igraph's `damping` is `1 - restart`.
+        restart: probability of returning, 1e-6 to 1; igraph's `damping` is `1 - restart`.
         tol: bound on the L1 error of a column relative to its sum, before rounding (about 2e-7 in
             float32).
         method: "auto" takes "chebyshev" for symmetric weights, else "power".
@@ -98,8 +101,10 @@ def _check(
     method: str,
     tile: int | None,
 ) -> None:
-    if not 0 < restart <= 1:
-        raise ConfigError(f"restart: got {restart}, expected a probability in (0, 1]")
+    if not _LEAST_RESTART <= restart <= 1:
+        raise ConfigError(
+            f"restart: got {restart}, expected a probability from {_LEAST_RESTART} to 1"
+        )
     if not tol > 0:
         raise ConfigError(f"tol: got {tol}, expected a number above 0")
     if method not in ("auto", "power", "chebyshev"):
@@ -183,7 +188,7 @@ def _iterate(
             if ratio <= 1:
                 return following
             # A test costs about half a step, so the next is where success is likely.
-            test = step + max(1, math.ceil(math.log(ratio) / -math.log(plan.rate)))
+            test = step + max(1, round(math.log(ratio) / -math.log(plan.rate)))
         if radius:
             before.lerp_(following, omega)
             before, walk = walk, before

@@ -218,7 +218,7 @@ def spread(volume: Tensor, degree: Tensor) -> float:
     if smallest == 0:
         positive = degree[degree > 0]
         smallest = float(positive.min()) if positive.numel() else 0.0
-    return math.sqrt(float(volume) / smallest) if smallest > 0 else 1.0
+    return math.sqrt(max(float(volume) / smallest, 1.0)) if smallest > 0 else 1.0
 
 
 def _is_symmetric(target: Tensor, source: Tensor, weight: Tensor, num_nodes: int) -> bool:

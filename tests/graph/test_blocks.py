@@ -90,6 +90,14 @@ def test_unusable_graphs_are_named(graph: EdgeList, message: str, undirected: bo
         Blocks.from_edge_lists([good, graph], undirected=undirected)
 
 
+def test_a_batch_without_any_edge_gives_the_seeds() -> None:
+    alone = EdgeList(np.zeros((2, 0), np.int64), None, 2)
+    for undirected in (True, False):
+        blocks = Blocks.from_edge_lists([alone, alone], undirected=undirected)
+        for result in blocks.pagerank([torch.tensor([0.25, 0.75])] * 2):
+            assert result.tolist() == [0.25, 0.75]
+
+
 def test_seeds_must_fit_the_graphs() -> None:
     blocks = Blocks.from_edge_lists([EdgeList([[0], [1]], None, 2)])
     with pytest.raises(DataError, match="expected 1, one a graph"):

@@ -85,6 +85,7 @@ SYSTEMS: Registry[Any] = Registry(
         dense_rag="DenseRAG",
         hybrid_rag="HybridRAG",
         t2rag="T2RAG",
+        threadrag="ThreadRAG",
     ),
 )
 LLMS: Registry[Any] = Registry(
@@ -126,6 +127,24 @@ SEGMENTERS: Registry[Any] = Registry(
         fixed="Fixed",
         recursive="Recursive",
     ),
+)
+ENTITY_FINDERS: Registry[Any] = Registry(
+    "entity finder",
+    _lazy("extract", capitalised="Capitalised", named_entities="NamedEntities"),
+)
+SELECTORS: Registry[Any] = Registry(
+    "selector",
+    {
+        name: f"rag_research.graph.selectors:{cls}"
+        for name, cls in {
+            "threshold": "Threshold",
+            "relative": "Relative",
+            "top_energy": "TopEnergy",
+            "token_budget": "TokenBudget",
+            "random": "RandomSpans",
+            "none": "KeepAll",
+        }.items()
+    },
 )
 DATASETS: Registry[Any] = Registry(
     "dataset",

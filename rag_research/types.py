@@ -130,6 +130,8 @@ class Answer:
         rounds: retrieval rounds used (0 for a system that does not retrieve).
         facts: triplets the answer rests on, where the system works with triplets.
         stats: further countable facts about this answer (``unique_chunks``, ``resolved``).
+        spans: verbatim pieces the answer rests on, in reading order, where the system works
+            with spans.
     """
 
     text: str
@@ -137,3 +139,4 @@ class Answer:
     rounds: int = 0
     facts: tuple[Triplet, ...] = ()
     stats: Mapping[str, float] = field(default_factory=dict)
+    spans: tuple[Span, ...] = ()

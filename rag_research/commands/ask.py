@@ -61,6 +61,11 @@ def shown_answer(answer: Answer, corpus: Corpus, trace: Trace) -> Iterator[str]:
         yield f"  {rank}. {passage.title or hit.id}  [{hit.id}{source}, score {hit.score:.3f}]"
         text = textwrap.shorten(passage.text, _EXCERPT, placeholder=" ...")
         yield textwrap.fill(text, _WIDTH, initial_indent="     ", subsequent_indent="     ")
+    if answer.spans:
+        yield "\nSpans read"
+    for span in answer.spans:
+        yield f"  [{span.document_id}, characters {span.start}-{span.end}]"
+        yield f"     {span.text.strip()}"
     if answer.facts:
         yield "\nFacts"
         yield from (f"  {' | '.join(fact)}" for fact in answer.facts)

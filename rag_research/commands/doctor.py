@@ -21,6 +21,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "cpu": ("faiss",),
     "gpu": ("faiss",),
     "spacy": ("spacy",),
+    "graph": ("torch_geometric", "scipy"),
     "openai": ("httpx",),
     "llamacpp": ("llama_cpp",),
     "onnx": ("onnxruntime",),
@@ -38,13 +39,18 @@ USES: Mapping[str, tuple[str, ...]] = {
     "dense_rag": ("llm", "encoder", "dense", "reranker"),
     "hybrid_rag": ("llm", "encoder", "dense", "reranker"),
     "t2rag": ("llm", "encoder", "dense"),
+    "threadrag": ("llm", "encoder", "dense"),
 }
-# Component -> the extra it needs.
+# Slots inside a system that hold components of their own.
+INNER = ("extractor", "segmenter", "entities")
+# System or component -> the extra it needs.
 NEEDS: Mapping[str, str] = {
     "flat": "cpu",
     "ivf": "cpu",
     "hnsw": "cpu",
     "rules": "spacy",
+    "named_entities": "spacy",
+    "threadrag": "graph",
     "transformers_local": "local",
     "openai_compatible": "openai",
     "openai_embeddings": "openai",
@@ -130,9 +136,8 @@ def wandb_mode(setting: str) -> str:
 def missing(config: ExperimentConfig) -> Iterator[str]:
     """What the configured system lacks on this machine, with the way to get it."""
     used = USES.get(config.system.name, ("llm", "encoder", "dense", "reranker"))
-    components = [getattr(config, part) for part in used]
-    extractor = getattr(config.system, "extractor", None)
-    for component in [*components, *([extractor] if extractor else [])]:
+    inner = [getattr(config.system, part) for part in INNER if hasattr(config.system, part)]
+    for component in [config.system, *(getattr(config, part) for part in used), *inner]:
         model = getattr(component, "model", None)
         extra = "onnx" if str(model).endswith("-onnx") else NEEDS.get(component.name)
         if extra and not all(_installed(name) for name in EXTRAS[extra]):

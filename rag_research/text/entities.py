@@ -53,8 +53,13 @@ def capitalised_spans(text: str) -> list[str]:
         >>> capitalised_spans("Who is the mother of Anna of Bohemia?")
         ['Anna of Bohemia']
     """
+    return [text[start:end] for start, end in capitalised_offsets(text)]
+
+
+def capitalised_offsets(text: str) -> list[tuple[int, int]]:
+    """Character ranges of :func:`capitalised_spans`."""
     tokens = list(_TOKEN.finditer(text))
-    spans: list[str] = []
+    spans: list[tuple[int, int]] = []
     position = 0
     while position < len(tokens):
         if not _starts_name(tokens[position].group()):
@@ -68,7 +73,7 @@ def capitalised_spans(text: str) -> list[str]:
             if _is_capitalised(tokens[ahead].group()) or tokens[ahead].group().isdigit():
                 last = ahead
             ahead += 1
-        spans.append(text[tokens[position].start() : tokens[last].end()])
+        spans.append((tokens[position].start(), tokens[last].end()))
         position = last + 1
     return spans
 

@@ -36,6 +36,8 @@ def test_needs_name_known_components_and_extras() -> None:
         registry.DENSE_INDEXES,
         registry.RERANKERS,
         registry.EXTRACTORS,
+        registry.ENTITY_FINDERS,
+        registry.SYSTEMS,
     )
     assert set(doctor.NEEDS) <= {name for entries in registries for name in entries}
     assert set(doctor.NEEDS.values()) <= set(doctor.EXTRAS)

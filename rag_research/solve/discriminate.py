@@ -1,0 +1,89 @@
+"""Is the evidence enough? If not, what is missing, as triplets with variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag_research.errors import ParseError
+from rag_research.llm.base import LLM, Request
+from rag_research.llm.structured import complete_structured, pick
+from rag_research.prompts.library import PromptLibrary
+from rag_research.solve.placeholders import known_text
+from rag_research.solve.triplet_lines import read_triplets
+from rag_research.types import Triplet
+
+MOST_MISSING = 3
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "sufficient": {"type": "boolean"},
+        "missing": {
+            "type": "array",
+            "maxItems": MOST_MISSING,
+            "items": {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3},
+        },
+    },
+    "required": ["sufficient", "missing"],
+    "additionalProperties": False,
+}
+_YES, _NO = ("true", "yes"), ("false", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the discriminator found.
+
+    Args:
+        sufficient: the evidence answers the question.
+        missing: facts that are still needed, at most three; unknown slots are variables.
+    """
+
+    sufficient: bool
+    missing: tuple[Triplet, ...] = ()
+
+    @property
+    def queries(self) -> list[str]:
+        """The known slots of each missing fact; none when the evidence is sufficient."""
+        if self.sufficient:
+            return []
+        return [text for text in dict.fromkeys(map(known_text, self.missing)) if text]
+
+
+async def discriminate(
+    llm: LLM, prompts: PromptLibrary, question: str, evidence: str
+) -> Verdict | None:
+    """Judge the evidence.
+
+    Returns:
+        ``None`` when no reply could be read.
+    """
+    prompt = prompts["threadrag/discriminate"]
+    request = Request(
+        prompt.render(evidence=evidence or "nothing was found", question=question),
+        max_tokens=160,
+        schema=SCHEMA,
+        purpose="discriminate",
+        prompt=prompt.label,
+    )
+    return (await complete_structured(llm, request, read_verdict, prompts)).value
+
+
+def read_verdict(value: Any) -> Verdict:
+    """The verdict in a decoded reply; missing facts beyond the third are dropped.
+
+    Raises:
+        ParseError: it does not say whether the evidence is sufficient.
+    """
+    said = str(pick(value, "sufficient", "enough", "answerable")).strip().lower()
+    if said not in (*_YES, *_NO):
+        raise ParseError(f"'sufficient' must be true or false, got {said!r}")
+    if said in _YES:
+        return Verdict(True)
+    try:
+        rows = pick(value, "missing", "triplets", "triples")
+        missing = read_triplets(rows) if rows else ()
+    except ParseError:
+        missing = ()
+    return Verdict(False, missing[:MOST_MISSING])

@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default="qwen2.5-coder-0.5b-instruct")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--precision", default="auto")
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 4, 8, 16])
     parser.add_argument("--fixed-words", type=int, default=300)
     parser.add_argument("--own-words", type=int, default=200)

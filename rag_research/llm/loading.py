@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import torch
 from filelock import FileLock
 from torch import nn
 
-from rag_research.errors import LLMError, missing_extra
+from rag_research.errors import ConfigError, LLMError, missing_extra
+from rag_research.llm.int8_linear import Int8Linear
 from rag_research.runtime.weights import ModelFiles, cache_folder
 
-DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
+# What the model computes in beside its linear layers, and what a converted GGUF is stored in.
+DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32, "int8": torch.float32}
+STORED = {"bf16": "bf16", "fp32": "fp32", "int8": "bf16"}
 
 
 class PackedLinear(nn.Module):
@@ -46,16 +50,19 @@ def load(files: ModelFiles, precision: str, device: str) -> tuple[Any, Any]:
 
     Args:
         files: a folder of safetensors, or a GGUF file (or a folder with just one).
-        precision: ``bf16`` or ``fp32``.
+        precision: ``bf16``, ``fp32``, or ``int8`` (linear layers only, on a CPU).
         device: a torch device string.
 
     Raises:
+        ConfigError: ``int8`` on another device.
         LLMError: the files are not a causal language model with a chat template.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
 
-    folder = safetensors_folder(files, precision)
+    if precision == "int8" and device != "cpu":
+        raise ConfigError(f"llm.precision: int8 runs on the CPU only, the device is {device}.")
+    folder = safetensors_folder(files, STORED[precision])
     disable_progress_bar()  # type: ignore[no-untyped-call]  # opening safetensors takes a second; a conversion shows its bar
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -72,8 +79,10 @@ def load(files: ModelFiles, precision: str, device: str) -> tuple[Any, Any]:
         )
     model = model.to(device).eval().requires_grad_(False)
     packable = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if device == "cpu" and packable:
-        pack_linears(model)
+    if precision == "int8":
+        replace_linears(model, Int8Linear)
+    elif device == "cpu" and packable:
+        replace_linears(model, PackedLinear)
     return model, tokenizer
 
 
@@ -101,13 +110,13 @@ def safetensors_folder(files: ModelFiles, precision: str) -> Path:
     return target
 
 
-def pack_linears(module: nn.Module) -> None:
-    """Replace every linear layer below ``module`` by a :class:`PackedLinear`."""
+def replace_linears(module: nn.Module, layer: Callable[[nn.Linear], nn.Module]) -> None:
+    """Replace every linear layer below ``module`` by ``layer`` made from it."""
     for name, child in list(module.named_children()):
         if type(child) is nn.Linear:
-            setattr(module, name, PackedLinear(child))
+            setattr(module, name, layer(child))
         else:
-            pack_linears(child)
+            replace_linears(child, layer)
 
 
 def _gguf_of(path: Path) -> Path | None:

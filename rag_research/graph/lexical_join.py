@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from rag_research.errors import ConfigError
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Items = NDArray[np.int32]
 
 # Sets from which sorting and matrix products are faster than a walk through the postings.
 _MANY = 1000
@@ -131,8 +133,9 @@ class _Group:
         items: their elements as integers, the rarest first, [n, size].
     """
 
-    def __init__(self, numbers: Integers, items: NDArray[np.int32]) -> None:
+    def __init__(self, numbers: Integers, items: Items) -> None:
         self.numbers, self.items = numbers, items
+        self.columns = np.ascontiguousarray(items.T)
         self._matrices: dict[tuple[int, bool], Any] = {}
 
     def matrix(self, prefix: int, width: int, *, transposed: bool) -> Any:
@@ -151,20 +154,22 @@ class _Group:
 
 
 def _by_size(sets: Sequence[Collection[str]]) -> tuple[dict[int, _Group], int]:
-    counts = Counter(item for items in sets for item in items)
-    order = sorted(counts, key=counts.__getitem__)
-    rank = {item: place for place, item in enumerate(order)}
-    numbers: dict[int, list[int]] = {}
-    rows: dict[int, list[list[int]]] = {}
-    for number, items in enumerate(sets):
-        if items:
-            numbers.setdefault(len(items), []).append(number)
-            rows.setdefault(len(items), []).append(sorted(rank[item] for item in items))
-    groups = {
-        size: _Group(np.array(numbers[size], np.int64), np.array(rows[size], np.int32))
-        for size in sorted(rows)
-    }
-    return groups, len(order)
+    flat = list(itertools.chain.from_iterable(sets))
+    codes: dict[str, int] = {}
+    code = np.array([codes.setdefault(item, len(codes)) for item in flat], np.int64)
+    width = len(codes)
+    rarity = np.empty(width, np.int64)
+    rarity[np.argsort(np.bincount(code, minlength=width), kind="stable")] = np.arange(width)
+    sizes = np.array([len(items) for items in sets], np.int64)
+    # One sort brings the elements of every set together, the rarest first.
+    keys = np.sort(np.repeat(np.arange(len(sets)), sizes) * max(width, 1) + rarity[code])
+    items = (keys % max(width, 1)).astype(np.int32)
+    starts = np.cumsum(sizes) - sizes
+    groups = {}
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        numbers = np.flatnonzero(sizes == size)
+        groups[size] = _Group(numbers, items[starts[numbers, None] + np.arange(size)])
+    return groups, width
 
 
 def _join(
@@ -175,21 +180,40 @@ def _join(
     left = first.matrix(a - needed + 1, width, transposed=False)
     right = second.matrix(b - needed + 1, width, transposed=True)
     candidates = (left @ right).tocoo()
-    rows, columns = candidates.row, candidates.col
+    rows, columns, met = candidates.row, candidates.col, candidates.data
     if first is second:
         below = rows < columns
-        rows, columns = rows[below], columns[below]
-    step = max(1, _COMPARED_AT_ONCE // (a * b))
+        rows, columns, met = rows[below], columns[below], met[below]
+    step = max(1, _COMPARED_AT_ONCE // (a + b))
     for at in range(0, len(rows), step):
-        i, j = rows[at : at + step], columns[at : at + step]
-        equal = first.items[i][:, :, None] == second.items[j][:, None, :]
-        overlap = equal.reshape(len(i), -1).sum(axis=1)
-        kept = overlap >= needed
-        shared = overlap[kept].astype(np.float64)
-        yield first.numbers[i[kept]], second.numbers[j[kept]], shared / (a + b - shared)
+        i, j, overlap = rows[at : at + step], columns[at : at + step], met[at : at + step]
+        if needed > 1:
+            overlap = overlap + _behind_prefixes(
+                first.columns.take(i, axis=1), second.columns.take(j, axis=1), needed - 1
+            )
+            kept = overlap >= needed
+            i, j, overlap = i[kept], j[kept], overlap[kept]
+        shared = overlap.astype(np.float64)
+        yield first.numbers[i], second.numbers[j], shared / (a + b - shared)
+
+
+def _behind_prefixes(left: Items, right: Items, rest: int) -> NDArray[np.int16]:
+    """Common elements of pairs of sets but for those in both prefixes.
+
+    Args:
+        left: elements of the one set of each pair, the rarest first, [a, m].
+        right: elements of the other, [b, m].
+        rest: elements behind each prefix.
+    """
+    common = np.zeros(left.shape[1], np.int16)
+    for place, item in enumerate(left):
+        behind = place >= len(left) - rest
+        for other in right if behind else right[-rest:]:
+            common += item == other
+    return common
 
 
 def _sorted_pairs(one: Integers, other: Integers, value: Floats) -> Pairs:
     first, second = np.minimum(one, other), np.maximum(one, other)
-    order = np.lexsort((second, first))
+    order = np.argsort(first * (int(second.max(initial=0)) + 1) + second)
     return Pairs(first[order], second[order], value[order])

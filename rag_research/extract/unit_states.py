@@ -56,21 +56,37 @@ class UnitEncoder:
         self.encoder = encoder
         self.cache = cache
 
-    def document(self, text: str, units: Sequence[tuple[int, int]]) -> UnitStates:
-        """States of the units of one document, from the cache where they are there."""
+    def documents(
+        self, texts: Sequence[str], units: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[UnitStates]:
+        """States of the units of each document, from the cache where they are there.
+
+        Documents are encoded together: units of equal length share a batch, and the units of
+        one document alone make many small batches.
+        """
+        found: dict[int, UnitStates] = {}
+        paths = [self._path(text, own) for text, own in zip(texts, units, strict=True)]
+        for i, path in enumerate(paths):
+            if path is not None and path.is_file():
+                with np.load(path) as kept:
+                    found[i] = UnitStates(kept["mean"], kept["first"], kept["last"])
+        missing = [i for i in range(len(texts)) if i not in found]
+        pieces = [[texts[i][start:end] for start, end in units[i]] for i in missing]
+        states = self.encode([unit for own in pieces for unit in own])
+        end = 0
+        for i, own in zip(missing, pieces, strict=True):
+            start, end = end, end + len(own)
+            rows = slice(start, end)
+            found[i] = UnitStates(states.mean[rows], states.first[rows], states.last[rows])
+            if (path := paths[i]) is not None:
+                _save(path, found[i])
+        return [found[i] for i in range(len(texts))]
+
+    def _path(self, text: str, units: Sequence[tuple[int, int]]) -> Path | None:
         if self.cache is None:
-            return self.encode([text[start:end] for start, end in units])
-        key = text_key(fingerprint(dict(self.encoder.identity), [list(u) for u in units]), text)
-        path = self.cache / f"{key}.npz"
-        if path.is_file():
-            with np.load(path) as kept:
-                return UnitStates(kept["mean"], kept["first"], kept["last"])
-        states = self.encode([text[start:end] for start, end in units])
-        self.cache.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.draft.npz")
-        np.savez(draft, mean=states.mean, first=states.first, last=states.last)
-        draft.replace(path)
-        return states
+            return None
+        key = fingerprint(dict(self.encoder.identity), [list(unit) for unit in units])
+        return self.cache / f"{text_key(key, text)}.npz"
 
     def encode(self, units: Sequence[str]) -> UnitStates:
         """Encode units of any documents; equal ones once.
@@ -111,6 +127,13 @@ class UnitEncoder:
             ]
         )
         return found.astype(np.float16)
+
+
+def _save(path: Path, states: UnitStates) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}.draft.npz")
+    np.savez(draft, mean=states.mean, first=states.first, last=states.last)
+    draft.replace(path)
 
 
 def _windows(text: str) -> Iterator[str]:

@@ -1,0 +1,126 @@
+"""Released boundary networks: weights in safetensors, everything else in a JSON card beside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_research.config.build import build, to_dict
+from rag_research.errors import ArtifactError, ModelNotFoundError, did_you_mean
+from rag_research.extract.boundaries import DecodingConfig
+from rag_research.extract.boundary_features import VERSION, Mode
+from rag_research.extract.word_table import WordTable
+
+if TYPE_CHECKING:
+    from rag_research.models.boundary_mlp import BoundaryMLP
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_NETWORK = "network."
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryCheckpoint:
+    """A network and what it needs to read text.
+
+    Args:
+        network: in evaluation mode, on the CPU.
+        table: the static word vectors of both modes.
+        card: ``mode``, ``hidden``, ``feature_version``, ``encoder`` (``model`` and ``sha256``;
+            ``None`` for light), ``decoding``, and how the network came about.
+        name: for messages and fingerprints.
+    """
+
+    network: BoundaryMLP
+    table: WordTable
+    card: Mapping[str, Any]
+    name: str
+
+    @property
+    def mode(self) -> Mode:
+        """Which features the network reads."""
+        mode: Mode = self.card["mode"]
+        return mode
+
+    @property
+    def decoding(self) -> DecodingConfig:
+        """The decoder and threshold chosen on validation documents."""
+        return build(DecodingConfig, self.card["decoding"])
+
+
+def save_checkpoint(
+    path: Path, network: BoundaryMLP, table: WordTable, card: Mapping[str, Any]
+) -> None:
+    """Write ``path`` (``.safetensors``) and its card (``.json``); weights in half precision."""
+    import torch
+    from safetensors.torch import save_file
+
+    state = network.state_dict()
+    # Feature scales span orders of magnitude, so they keep full precision.
+    tensors = {
+        _NETWORK + name: value.float() if name in ("mean", "scale") else value.half()
+        for name, value in state.items()
+    }
+    tensors |= {name: torch.from_numpy(array.copy()) for name, array in table.tensors().items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: value.contiguous() for name, value in tensors.items()}, path)
+    text = json.dumps(to_dict(card), indent=2, ensure_ascii=False)
+    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+
+
+def load_checkpoint(name: str) -> BoundaryCheckpoint:
+    """Read a released network.
+
+    Args:
+        name: of a released one (``boundary-light``), or the path of a ``.safetensors`` file.
+
+    Raises:
+        ModelNotFoundError: there is no such file.
+        ArtifactError: made for another version of the features.
+    """
+    import torch
+    from safetensors.numpy import load_file
+
+    from rag_research.models.boundary_mlp import BoundaryMLP
+
+    path = find_checkpoint(name)
+    card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    if card["feature_version"] != VERSION:
+        raise ArtifactError(
+            f"{path} reads features of version {card['feature_version']}, this package makes "
+            f"version {VERSION}. Train it again with train/boundary.py."
+        )
+    tensors = load_file(path)
+    state = {
+        key.removeprefix(_NETWORK): torch.from_numpy(value).float()
+        for key, value in tensors.items()
+        if key.startswith(_NETWORK)
+    }
+    network = BoundaryMLP(len(state["mean"]), card["hidden"])
+    network.load_state_dict(state)
+    return BoundaryCheckpoint(network.eval(), WordTable.from_tensors(tensors), card, path.stem)
+
+
+def find_checkpoint(name: str) -> Path:
+    """The file of a released network, or ``name`` itself when it is a path.
+
+    Raises:
+        ModelNotFoundError: there is none; names the released ones.
+    """
+    given = Path(name).expanduser()
+    if given.suffix == ".safetensors" and given.is_file():
+        return given
+    folders = [_PACKAGE / "checkpoints", _PACKAGE.parent / "checkpoints"]
+    for folder in folders:
+        if (folder / f"{name}.safetensors").is_file():
+            return folder / f"{name}.safetensors"
+    known = sorted(
+        path.stem for folder in folders for path in folder.glob("boundary-*.safetensors")
+    )
+    raise ModelNotFoundError(
+        f"There is no boundary network {name!r}.{did_you_mean(name, known)} Released: "
+        f"{', '.join(known) or 'none'}. Give one of these, the path of a .safetensors file, or "
+        "train one with train/boundary.py."
+    )

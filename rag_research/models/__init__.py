@@ -1,0 +1,1 @@
+"""The trainable networks: plain torch modules."""

@@ -1,0 +1,1 @@
+"""Training of the learned components; the only home of Lightning."""

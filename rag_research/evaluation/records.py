@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_research.trace import Trace, plain
-from rag_research.types import Answer, Hit, Question, Triplet, Usage
+from rag_research.types import Answer, Hit, Question, Span, Triplet, Usage
 
 _DIGITS = 6  # of scores and metric values in files
 
@@ -60,6 +60,7 @@ class Record:
             rounds=kept["rounds"],
             facts=tuple(Triplet(*fact) for fact in kept["facts"]),
             stats=kept["stats"],
+            spans=tuple(Span(**span) for span in kept.get("spans", ())),
         )
         usage = {purpose: Usage(**cost) for purpose, cost in value["usage"].items()}
         rest = {name: value[name] for name in ("question", "trace", "seconds", "share", "prompts")}

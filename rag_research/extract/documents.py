@@ -153,8 +153,9 @@ def _triplet_document(source: Source, triplets: Mapping[str, Sequence[Triplet]])
             text += line
         passages[id] = (start, len(text))
     nodes, facts = [], {}
-    ends = [start for start, _ in found[1:]] + [len(text)]
-    for position, ((start, triplet), end) in enumerate(zip(found, ends, strict=True)):
+    edges = [*(start for start, _ in found), len(text)]
+    for position, (start, triplet) in enumerate(found):
+        end = edges[position + 1]
         keys = frozenset(filter(None, map(entity_key, (triplet.subject, triplet.object))))
         span = Span(source.id, start, end, text[start:end])
         nodes.append(SemanticNode(span, position, source.title, keys))

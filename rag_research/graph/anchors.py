@@ -27,6 +27,8 @@ def anchor_scores(graph: Any, query: Query, boost: float) -> Floats:
     Shapes:
         -> [N]
     """
+    if not graph.nodes:
+        return np.zeros(0)
     vectors = graph.x.numpy().astype(np.float64)
     cosine = (vectors * query.vector.astype(np.float64)).sum(axis=1)
     shared = np.array([len(query.entities & node.entities) for node in graph.nodes], np.float64)

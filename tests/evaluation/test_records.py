@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from rag_research.evaluation.records import Record, cost_row, prediction_row
-from rag_research.types import Answer, Hit, Question, Triplet, Usage
+from rag_research.types import Answer, Hit, Question, Span, Triplet, Usage
 
 RECORD = Record(
     question="Où ?",
@@ -23,6 +24,15 @@ QUESTION = Question("q", "Où ?", ("川",), "bridge", ("p",))
 
 def test_a_record_comes_back_from_json_as_it_went() -> None:
     assert Record.from_plain(json.loads(json.dumps(RECORD.to_plain()))) == RECORD
+
+
+def test_spans_come_back_and_records_from_before_there_were_any_still_load() -> None:
+    spans = (Span("d", 3, 6, "川 x"),)
+    record = replace(RECORD, answer=replace(RECORD.answer, spans=spans))
+    kept = json.loads(json.dumps(record.to_plain()))
+    assert Record.from_plain(kept) == record
+    del kept["answer"]["spans"]
+    assert Record.from_plain(kept) == RECORD
 
 
 def test_a_prediction_row_by_hand() -> None:

@@ -17,7 +17,10 @@ from rag_research.graph.topology import Topology, TopologyConfig, edge_counts
 from rag_research.graph.topology_files import load_graph, save_graph
 from rag_research.types import Span
 
-WORDS = "river bridge council harbour engine painter valley museum treaty railway".split()
+WORDS = (
+    *("river", "bridge", "council", "harbour", "engine"),
+    *("painter", "valley", "museum", "treaty", "railway"),
+)
 
 
 def node(document: str, position: int, text: str, *entities: str) -> SemanticNode:

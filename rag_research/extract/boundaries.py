@@ -42,7 +42,9 @@ class DecodingConfig:
             )
 
 
-def decode(logits: Logits, words: Sequence[int], config: DecodingConfig) -> list[int]:
+def decode(
+    logits: Logits, words: Sequence[int] | NDArray[np.int64], config: DecodingConfig
+) -> list[int]:
     """Which candidates are cuts.
 
     Args:
@@ -60,7 +62,10 @@ def decode(logits: Logits, words: Sequence[int], config: DecodingConfig) -> list
 
 
 def viterbi(
-    margins: Logits, words: Sequence[int], min_words: int = 0, max_words: int = 0
+    margins: Logits,
+    words: Sequence[int] | NDArray[np.int64],
+    min_words: int = 0,
+    max_words: int = 0,
 ) -> list[int]:
     """The cuts with the greatest sum of margins whose spans keep to the lengths.
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
+
+Reduction = Literal["mean", "none"]
 
 
 def balancing_weight(targets: Tensor) -> float:
@@ -15,7 +19,11 @@ def balancing_weight(targets: Tensor) -> float:
 
 
 def weighted_bce(
-    logits: Tensor, targets: Tensor, positive_weight: float = 1.0, smoothing: float = 0.0
+    logits: Tensor,
+    targets: Tensor,
+    positive_weight: float = 1.0,
+    smoothing: float = 0.0,
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Mean of ``-(w y log p + (1 - y) log(1 - p))`` with ``y`` moved towards one half.
 
@@ -26,17 +34,24 @@ def weighted_bce(
         targets: in [0, 1].
         positive_weight: ``w``.
         smoothing: ``s`` in [0, 1).
+        reduction: ``mean``, or ``none`` for one value an element.
 
     Shapes:
-        [...], [...] -> []
+        [...], [...] -> [] (``none``: [...])
     """
     smoothed = targets * (1.0 - smoothing) + 0.5 * smoothing
     weight = torch.as_tensor(positive_weight, dtype=logits.dtype, device=logits.device)
-    return binary_cross_entropy_with_logits(logits, smoothed, pos_weight=weight)
+    return binary_cross_entropy_with_logits(
+        logits, smoothed, pos_weight=weight, reduction=reduction
+    )
 
 
 def focal_loss(
-    logits: Tensor, targets: Tensor, gamma: float = 2.0, positive_weight: float = 1.0
+    logits: Tensor,
+    targets: Tensor,
+    gamma: float = 2.0,
+    positive_weight: float = 1.0,
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """Mean of ``-w |t - p|^gamma (t log p + (1 - t) log(1 - p))``.
 
@@ -54,4 +69,5 @@ def focal_loss(
     probability = torch.sigmoid(logits)
     weight = torch.as_tensor(positive_weight, dtype=logits.dtype, device=logits.device)
     each = binary_cross_entropy_with_logits(logits, targets, pos_weight=weight, reduction="none")
-    return ((targets - probability).abs() ** gamma * each).mean()
+    focal = (targets - probability).abs() ** gamma * each
+    return focal.mean() if reduction == "mean" else focal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,11 +109,23 @@ def score_cuts(
         true: character positions of the true cuts of each.
         predicted: of the predicted ones; positions at a text's ends do not count.
     """
-    errors: list[tuple[float, float]] = []
-    matched = expected = found = 0
+    items = []
     for text, wanted, given in zip(texts, true, predicted, strict=True):
         length, gold = cut_words(text, sorted(wanted))
-        cuts = np.unique(cut_words(text, sorted(given))[1])
+        items.append((length, gold, cut_words(text, sorted(given))[1]))
+    return score_words(items)
+
+
+def score_words(items: Iterable[tuple[int, Cuts, Cuts]]) -> BoundaryScores:
+    """:func:`score_cuts` for documents whose cuts are known as numbers of words.
+
+    Args:
+        items: for each document its length in words, the true and the predicted cuts.
+    """
+    errors: list[tuple[float, float]] = []
+    matched = expected = found = 0
+    for length, gold, given in items:
+        cuts = np.unique(np.asarray(given, dtype=np.int64))
         cuts = cuts[(cuts > 0) & (cuts < length)]
         errors.append((pk(length, gold, cuts), window_diff(length, gold, cuts)))
         matched += matched_cuts(gold, cuts)

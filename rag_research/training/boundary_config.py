@@ -1,0 +1,166 @@
+"""Settings of ``train/boundary.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rag_research.config.build import inert
+from rag_research.extract.boundary_features import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryDataConfig:
+    """What the network is trained and chosen on.
+
+    Args:
+        folder: of the segmented documents.
+        train: files in it, without ``.jsonl.gz``.
+        validate: files in it that thresholds and epochs are chosen on.
+        held_out: share of the documents of a training file that is kept for validation when no
+            file in ``validate`` is of its kind (the part of the name before ``_``).
+        limit: documents taken of each training file; ``None`` takes all.
+        passages: JSON lines with ``passages: [{sentences}]``; joins of unrelated passages
+            become training documents. ``None`` does without.
+        joined: documents made of joined passages.
+        rejoined: times each training document is added with its segments in another order.
+        rejoined_weight: weight in the loss of rows of joined and rejoined documents.
+        soft_ends: target of candidates that are no boundary but whose similarity valley is
+            among the deepest twentieth of the document.
+        line_breaks: share of training documents that get line breaks at their boundaries and
+            at three times as many other places, so that line breaks count where texts have them.
+        batch_rows: token pairs in a batch.
+        cache: folder where states of the frozen encoder are kept.
+    """
+
+    folder: str
+    train: tuple[str, ...] = ("wiki_train", "meetings_train", "fiction_train")
+    validate: tuple[str, ...] = ("wiki_val", "meetings_val")
+    held_out: float = 0.15
+    limit: int | None = None
+    passages: str | None = None
+    joined: int = 100
+    rejoined: int = 0
+    rejoined_weight: float = 0.3
+    soft_ends: float = 0.0
+    line_breaks: float = 0.1
+    batch_rows: int = 4096
+    cache: str = inert(".rag_research/unit-states")
+
+    def __post_init__(self) -> None:
+        if not self.train:
+            raise ValueError("train: expected the name of at least one file.")
+        for name in ("held_out", "soft_ends", "line_breaks"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected [0, 1).")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryNetworkConfig:
+    """Size and regularisation of the network.
+
+    Args:
+        hidden: sizes of the hidden layers.
+        dropout: after the first hidden layer.
+        input_dropout: share of the normalised inputs that is dropped.
+    """
+
+    hidden: tuple[int, ...] = (256, 64)
+    dropout: float = 0.1
+    input_dropout: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryLossConfig:
+    """Which loss.
+
+    Args:
+        name: ``bce`` (weighted) or ``focal``.
+        smoothing: of the labels (``bce``).
+        gamma: of the focal loss.
+    """
+
+    name: Literal["bce", "focal"] = "bce"
+    smoothing: float = 0.02
+    gamma: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class OptimiserConfig:
+    """AdamW with one cycle of the learning rate.
+
+    Args:
+        learning_rate: the highest of the cycle.
+        weight_decay: decoupled.
+    """
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TrainerConfig:
+    """How Lightning runs.
+
+    Args:
+        epochs: most passes over the data.
+        patience: validations without a better average precision before training stops.
+        precision: of Lightning (``32-true``, ``bf16-mixed``, ``16-mixed``).
+        accelerator: ``auto``, ``cpu`` or ``gpu``.
+        devices: processes (CPU) or GPUs; more than one trains data-parallel.
+        strategy: of Lightning (``auto``, ``ddp``, ``ddp_spawn``).
+        logger: where metrics go: ``csv``, ``wandb`` (offline without a key) or ``none``.
+        wandb_mode: ``offline`` or ``online``.
+        resume: a Lightning checkpoint to go on from.
+        fast_dev_run: one batch of everything, nothing kept.
+        progress: show Lightning's progress bar.
+    """
+
+    epochs: int = 12
+    patience: int = 6
+    precision: Literal["32-true", "bf16-mixed", "16-mixed"] = "32-true"
+    accelerator: Literal["auto", "cpu", "gpu"] = inert("auto")
+    devices: int = inert(1)
+    strategy: Literal["auto", "ddp", "ddp_spawn"] = inert("auto")
+    logger: Literal["csv", "wandb", "none"] = inert("csv")
+    wandb_mode: Literal["offline", "online"] = inert("offline")
+    resume: str | None = inert(None)
+    fast_dev_run: bool = inert(False)
+    progress: bool = inert(False)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryTrainingConfig:
+    """Everything one training run of the boundary network needs.
+
+    Args:
+        mode: ``light`` or ``contextual``.
+        data: see :class:`BoundaryDataConfig`.
+        network: see :class:`BoundaryNetworkConfig`.
+        loss: see :class:`BoundaryLossConfig`.
+        optimiser: see :class:`OptimiserConfig`.
+        trainer: see :class:`TrainerConfig`.
+        encoder: frozen encoder: of the states (contextual), and teacher of the word table.
+        precision: of the encoder.
+        table: a checkpoint whose word table is used again; ``None`` makes one from the
+            training texts.
+        table_words: words of a new table.
+        seed: governs every random choice.
+        out: folder of the run: logs, Lightning checkpoints.
+        export: file the chosen network is written to, with a card beside; ``None`` exports
+            into ``out``.
+    """
+
+    data: BoundaryDataConfig
+    mode: Mode = "light"
+    network: BoundaryNetworkConfig = field(default_factory=BoundaryNetworkConfig)
+    loss: BoundaryLossConfig = field(default_factory=BoundaryLossConfig)
+    optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    encoder: str = "all-minilm-l6-v2"
+    precision: Literal["bf16", "fp32"] = "bf16"
+    table: str | None = None
+    table_words: int = 20_000
+    seed: int = 0
+    out: str = inert("runs/boundary")
+    export: str | None = inert(None)

@@ -18,11 +18,13 @@ class Query:
         text: as asked.
         vector: its unit vector, [D].
         entities: keys of the entities it names.
+        missing: what the evidence was found to lack so far, each as a query of its own.
     """
 
     text: str
     vector: Vectors
     entities: frozenset[str] = frozenset()
+    missing: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

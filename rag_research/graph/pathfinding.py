@@ -7,13 +7,16 @@ same spans to the byte.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from rag_research.config.build import slot
 from rag_research.graph.anchors import CHARGES, CHOICES, anchor_scores
 from rag_research.graph.candidates import Candidates, Query
 from rag_research.graph.diffusion import DIFFUSIONS
+from rag_research.graph.lexical_join import Floats
 from rag_research.registry import SELECTORS
 
 Connect = Callable[[Any, Sequence[int], Sequence[int]], list[int]]
@@ -24,7 +27,11 @@ class PathfindingConfig:
     """Settings of :func:`find_paths`.
 
     Args:
-        anchors: spans that energy starts from (3).
+        anchors: spans that energy starts from (3); with ``focus: question_and_missing`` as
+            many again, once the discriminator has said what is missing.
+        focus: what anchors are looked for by. The paper reruns pathfinding on folded-in
+            documents and does not say what by; by the question alone, a document that was
+            retrieved for a missing fact hardly ever holds enough energy to be read.
         entity_boost: lambda, weight of shared entities in the anchor score (0.5).
         choice: anchors by score alone, or first the best span of each question entity.
         charge: initial energy from positive scores, or from their softmax.
@@ -35,6 +42,7 @@ class PathfindingConfig:
     """
 
     anchors: int = 3
+    focus: Literal["question_and_missing", "question"] = "question_and_missing"
     entity_boost: float = 0.5
     choice: Literal["best", "entity_quota"] = "best"
     charge: Literal["positive", "softmax"] = "positive"
@@ -48,6 +56,9 @@ class PathfindingConfig:
             raise ValueError(
                 f"needs anchors >= 1 and restart in (0, 1], got {self.anchors} and {self.restart}"
             )
+
+
+Focus = Callable[[Any, Query, PathfindingConfig], tuple[Floats, list[int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +90,39 @@ def find_paths(
         config: which part fills each slot.
         retrieval: score of each document in retrieval, for selectors that read it.
     """
-    scores = anchor_scores(graph, query, config.entity_boost)
-    anchors = CHOICES[config.choice](scores, graph, query, config.anchors)
+    scores, anchors = FOCUS[config.focus](graph, query, config)
     seeds = CHARGES[config.charge](scores, anchors)
     energy = DIFFUSIONS[config.diffusion](graph, seeds, config.restart)
     candidates = Candidates(query, graph, scores, anchors, seeds, energy, retrieval or {})
     selected = SELECTORS.get(config.selector.name)(config.selector).select(candidates)
     kept = CONNECTIVITY[config.connectivity](graph, selected, anchors)
     return Paths(candidates, selected, kept)
+
+
+def by_question(graph: Any, query: Query, config: PathfindingConfig) -> tuple[Floats, list[int]]:
+    """Scores against the question, and the anchors chosen by them."""
+    scores = anchor_scores(graph, query, config.entity_boost)
+    return scores, CHOICES[config.choice](scores, graph, query, config.anchors)
+
+
+def by_question_and_missing(
+    graph: Any, query: Query, config: PathfindingConfig
+) -> tuple[Floats, list[int]]:
+    """The higher score against the question or a missing fact; anchors chosen by either."""
+    scores, anchors = by_question(graph, query, config)
+    if not query.missing:
+        return scores, anchors
+    found = [anchor_scores(graph, fact, config.entity_boost) for fact in query.missing]
+    wanted = np.max(found, axis=0)
+    names = frozenset().union(*(fact.entities for fact in query.missing))
+    more = CHOICES[config.choice](wanted, graph, replace(query, entities=names), config.anchors)
+    return np.maximum(scores, wanted), list(dict.fromkeys([*anchors, *more]))
+
+
+FOCUS: dict[str, Focus] = {
+    "question": by_question,
+    "question_and_missing": by_question_and_missing,
+}
 
 
 def bfs(graph: Any, selected: Sequence[int], anchors: Sequence[int]) -> list[int]:

@@ -10,7 +10,7 @@ from rag_research.errors import ParseError
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import complete_structured, pick
 from rag_research.prompts.library import PromptLibrary
-from rag_research.solve.placeholders import known_text
+from rag_research.solve.placeholders import count_variables, known_text
 from rag_research.solve.triplet_lines import read_triplets
 from rag_research.types import Triplet
 
@@ -18,12 +18,12 @@ MOST_MISSING = 3
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "sufficient": {"type": "boolean"},
         "missing": {
             "type": "array",
             "maxItems": MOST_MISSING,
             "items": {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3},
         },
+        "sufficient": {"type": "boolean"},
     },
     "required": ["sufficient", "missing"],
     "additionalProperties": False,
@@ -73,17 +73,20 @@ async def discriminate(
 def read_verdict(value: Any) -> Verdict:
     """The verdict in a decoded reply; missing facts beyond the third are dropped.
 
+    A reply that says the evidence is sufficient, and then names facts with an unknown, is read
+    as insufficient.
+
     Raises:
         ParseError: it does not say whether the evidence is sufficient.
     """
     said = str(pick(value, "sufficient", "enough", "answerable")).strip().lower()
     if said not in (*_YES, *_NO):
         raise ParseError(f"'sufficient' must be true or false, got {said!r}")
-    if said in _YES:
-        return Verdict(True)
     try:
         rows = pick(value, "missing", "triplets", "triples")
         missing = read_triplets(rows) if rows else ()
     except ParseError:
         missing = ()
-    return Verdict(False, missing[:MOST_MISSING])
+    if said in _YES:  # a small model says so and names an open fact all the same: that counts
+        missing = tuple(t for t in missing if count_variables(t))
+    return Verdict(said in _YES and not missing, missing[:MOST_MISSING])

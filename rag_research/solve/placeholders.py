@@ -36,6 +36,11 @@ def known_text(triplet: Triplet) -> str:
     return " ".join(slot for slot in triplet if not is_variable(slot))
 
 
+def known_ends(triplet: Triplet) -> list[str]:
+    """Subject and object, those of them that are no variable."""
+    return [end for end in (triplet.subject, triplet.object) if not is_variable(end)]
+
+
 def substitute(triplet: Triplet, bindings: Mapping[str, str]) -> Triplet:
     """Replace bound variables by their values; a bare ``?`` is never bound."""
     named = {name: value for name, value in bindings.items() if name != ANONYMOUS}

@@ -21,7 +21,8 @@ _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{2,80})[\"”»]")
 async def entities_by_llm(llm: LLM, prompts: PromptLibrary, question: str) -> tuple[str, ...]:
     """What the model says the question names; by spelling when its reply is unusable.
 
-    Names that do not occur in the question are dropped: a small model invents some.
+    What does not stand in the question as written is dropped: a small model invents names and
+    makes names of common nouns. In a question without capitals case does not count.
     """
     prompt = prompts["threadrag/entities"]
     request = Request(
@@ -34,8 +35,9 @@ async def entities_by_llm(llm: LLM, prompts: PromptLibrary, question: str) -> tu
     parsed = await complete_structured(llm, request, _read_names, prompts)
     if parsed.value is None:
         return spelled_entities(question)
-    asked = f" {entity_key(question)} "
-    return tuple(name for name in parsed.value if f" {entity_key(name)} " in asked)
+    fold = str.lower if question[1:] == question[1:].lower() else str
+    asked = " ".join(fold(question).split())
+    return tuple(name for name in parsed.value if fold(name) in asked)
 
 
 async def entities_by_spelling(llm: LLM, prompts: PromptLibrary, question: str) -> tuple[str, ...]:

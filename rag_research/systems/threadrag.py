@@ -12,7 +12,7 @@ leaves open is ours, behind a named setting.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rag_research.config import slot
@@ -26,7 +26,8 @@ from rag_research.index.hybrid import Fusion
 from rag_research.llm.traced import TracedLLM
 from rag_research.registry import ENTITY_FINDERS, EXTRACTORS, SEGMENTERS
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.solve.discriminate import discriminate
+from rag_research.solve.discriminate import Verdict, discriminate
+from rag_research.solve.placeholders import known_ends, known_text
 from rag_research.solve.question_entities import QUESTION_ENTITIES
 from rag_research.solve.synthesise import synthesise
 from rag_research.systems.base import Index, System
@@ -152,6 +153,7 @@ class ThreadRAG(System):
                 verdict = await discriminate(llm, prompts, question, evidence)
                 sufficient = verdict is not None and verdict.sufficient
                 queries = verdict.queries if verdict is not None else []
+                query = self.focused(query, verdict)
                 step.record(verdict=verdict, queries=queries)
             if not queries:  # enough, nothing named to look for, or an unreadable reply
                 break
@@ -171,6 +173,17 @@ class ThreadRAG(System):
         """The question as pathfinding sees it."""
         vector = self.parts.encoder.encode([question], "query")[0]
         return Query(question, vector, frozenset(filter(None, map(entity_key, names))))
+
+    def focused(self, query: Query, verdict: Verdict | None) -> Query:
+        """The same question, with what the verdict says is missing."""
+        if verdict is None or not verdict.queries:
+            return query
+        vectors = self.parts.encoder.encode(verdict.queries, "query")
+        facts = []
+        for text, vector in zip(verdict.queries, vectors, strict=True):
+            ends = {e for t in verdict.missing if known_text(t) == text for e in known_ends(t)}
+            facts.append(Query(text, vector, frozenset(filter(None, map(entity_key, ends)))))
+        return replace(query, missing=(*query.missing, *facts))
 
     def thread(self, paths: Paths, library: Library) -> Thread:
         """The kept spans as the reader gets them."""

@@ -36,7 +36,7 @@ CORPUS = Corpus(
         Passage("empty", "", ""),
     ]
 )
-ENOUGH = '{"sufficient": true, "missing": []}'
+ENOUGH = '{"missing": [], "sufficient": true}'
 ANSWER = "Mia Orr was born in Keld. <answer>Keld</answer>"
 NAMES = '["Salt Road"]'
 FAST = {"segmenter": "sentences", "entities": "capitalised", "extractor": "rules"}
@@ -104,6 +104,19 @@ def test_two_rounds_fold_the_new_document_in(tmp_path: Path) -> None:
     assert "Mia Orr was born in Keld." in llm.requests[-1].messages[-1].content
 
 
+def test_by_the_question_alone_the_folded_in_document_need_not_be_read(tmp_path: Path) -> None:
+    question = "Where was the director of Salt Road, a film that is long, born?"
+    read = {}
+    for focus in ("question", "question_and_missing"):
+        path = {"anchors": 1, "focus": focus, "selector": {"name": "threshold", "energy": 0.2}}
+        _, trace, _ = run(script(BORN, ENOUGH), tmp_path, question=question, pathfinding=path)
+        last = steps(trace, "pathfind")[-1]
+        read[focus] = {document for document, _, _ in last["kept"]}
+        assert len(last["anchors"]) == (1 if focus == "question" else 2)
+    assert read["question"] == {"film"}
+    assert read["question_and_missing"] == {"film", "person"}
+
+
 def test_evidence_is_verbatim_spans_in_reading_order(tmp_path: Path) -> None:
     answer, _, llm = run(script(BORN, ENOUGH), tmp_path)
     for span in answer.spans:
@@ -154,9 +167,23 @@ def test_unreadable_entities_fall_back_to_spelling(tmp_path: Path) -> None:
     assert steps(trace, "entities")[0]["entities"] == ["Salt Road"]
 
 
-def test_names_the_question_does_not_hold_are_dropped(tmp_path: Path) -> None:
-    _, trace, _ = run(script(ENOUGH, entities='["the salt road", "Elin"]'), tmp_path)
-    assert steps(trace, "entities")[0]["entities"] == ["the salt road"]
+@pytest.mark.parametrize(
+    ("question", "named", "kept"),
+    [
+        (QUESTION, '["Salt Road", "Elin", "Director"]', ["Salt Road"]),
+        ("who directed salt road?", '["Salt Road", "Elin"]', ["Salt Road"]),
+        (
+            "Who directed  Salt\tRoad?",
+            '{"entities": ["Salt  Road", "salt road", 7]}',
+            ["Salt Road"],
+        ),
+    ],
+)
+def test_names_the_question_does_not_hold_are_dropped(
+    tmp_path: Path, question: str, named: str, kept: list[str]
+) -> None:
+    _, trace, _ = run(script(ENOUGH, entities=named), tmp_path, question=question)
+    assert steps(trace, "entities")[0]["entities"] == kept
 
 
 def test_no_entities_at_all(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ class Boundary:
         }
 
     @cached_property
-    def _encoder(self) -> UnitEncoder | None:
+    def encoder(self) -> UnitEncoder | None:
+        """What makes the states of the contextual mode; ``None`` in the light mode."""
         wanted = self._checkpoint.card["encoder"]
         if self._checkpoint.mode == "light":
             return None
@@ -141,8 +142,8 @@ class Boundary:
         for group in _groups(texts):
             units = [unit_offsets(text) for text in group]
             states: Sequence[UnitStates | None] = [None] * len(group)
-            if self._encoder is not None:
-                states = self._encoder.documents(group, units)
+            if self.encoder is not None:
+                states = self.encoder.documents(group, units)
             for text, own, known in zip(group, units, states, strict=True):
                 yield text, own, self._network(text, own, known)
 

@@ -22,6 +22,8 @@ class BoundaryDataConfig:
         limit: documents taken of each training file; ``None`` takes all.
         passages: JSON lines with ``passages: [{sentences}]``; joins of unrelated passages
             become training documents. ``None`` does without.
+        passages_of: values of the field ``dataset`` of the rows whose passages are used; empty
+            takes all.
         joined: documents made of joined passages.
         rejoined: times each training document is added with its segments in another order.
         rejoined_weight: weight in the loss of rows of joined and rejoined documents.
@@ -39,6 +41,7 @@ class BoundaryDataConfig:
     held_out: float = 0.15
     limit: int | None = None
     passages: str | None = None
+    passages_of: tuple[str, ...] = ()
     joined: int = 100
     rejoined: int = 0
     rejoined_weight: float = 0.3

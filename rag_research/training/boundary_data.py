@@ -31,7 +31,7 @@ Batch = tuple[Tensor, Tensor, Tensor]
 _UNITS_A_TEXT = 8  # the word weights count texts of this many units
 
 
-class RowBatches(IterableDataset[Batch]):
+class RowBatches(IterableDataset):  # type: ignore[type-arg]
     """Batches of rows as one indexed read each; a new order every epoch.
 
     A loader that collates single rows is about three times slower than the network itself.
@@ -118,7 +118,8 @@ class BoundaryData(pl.LightningDataModule):
             states = UnitEncoder(self.encoder, Path(config.cache))
         joined = []
         if config.passages:
-            joined = list(joined_passages(Path(config.passages), config.joined, Random(seed)))
+            path, random = Path(config.passages), Random(seed)
+            joined = list(joined_passages(path, config.joined, random, config.passages_of))
         if self.table is None:
             self.table = self._new_table([d.text for d in [*documents, *joined]])
         maker = RowMaker(self.table, states)

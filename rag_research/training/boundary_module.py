@@ -72,8 +72,9 @@ class BoundaryModule(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """A new order of the rows."""
-        batches = self.trainer.train_dataloader.dataset
-        batches.epoch = self.current_epoch
+        loader = self.trainer.train_dataloader
+        assert loader is not None
+        loader.dataset.epoch = self.current_epoch
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         """Keep the logits: cuts are made over whole documents."""

@@ -95,11 +95,21 @@ def split_files(
     return training, validation
 
 
-def joined_passages(path: Path, count: int, random: Random) -> Iterator[SegmentedDocument]:
-    """Documents of ten unrelated passages each; a passage is one segment."""
+def joined_passages(
+    path: Path, count: int, random: Random, datasets: Sequence[str] = ()
+) -> Iterator[SegmentedDocument]:
+    """Documents of ten unrelated passages each; a passage is one segment.
+
+    Args:
+        path: JSON lines with ``passages: [{sentences}]``.
+        count: documents made.
+        random: the source of all choices.
+        datasets: values of the field ``dataset`` that are taken; empty takes all.
+    """
     pool = [
         passage["sentences"]
         for row in json_rows(existing(path, "file of passages"))
+        if not datasets or row.text("dataset", "") in datasets
         for passage in row.require("passages")
         if any(sentence.strip() for sentence in passage["sentences"])
     ]
@@ -191,7 +201,8 @@ def _break_lines(rows: Rows, generator: np.random.Generator) -> None:
     true = rows.targets > 0.5
     odds = min(1.0, _FALSE_BREAKS * float(true.mean())) if len(true) else 0.0
     breaks = true | (generator.random(len(true)) < odds)
-    rows.features[np.ix_(breaks, NEWLINE_COLUMNS)] = 1.0
+    for column in NEWLINE_COLUMNS:
+        rows.features[breaks, column] = 1.0
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -102,6 +102,8 @@ def test_two_rounds_fold_the_new_document_in(tmp_path: Path) -> None:
     assert steps(trace, "topology")[1]["edges"]["lexical"] >= 1
     assert {hit.id for hit in answer.evidence} == {"film", "person"}
     assert "Mia Orr was born in Keld." in llm.requests[-1].messages[-1].content
+    cost = {purpose: usage.calls for purpose, usage in trace.usage.items()}
+    assert cost == {"entities": 1, "discriminate": 2, "answer": 1}
 
 
 def test_by_the_question_alone_the_folded_in_document_need_not_be_read(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from rag_research.extract.documents import (
 from rag_research.extract.spans import merge_passages
 from rag_research.graph.evidence import NEED_FACTS
 from rag_research.graph.nodes import SemanticNode
+from rag_research.graph.topology import Topology
 from rag_research.index.base import ranked
 from rag_research.index.bm25 import build_bm25
 from rag_research.index.chunks import Chunk, chunk_passages
@@ -113,6 +114,7 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
         store: finished work is found and kept there.
         parts: encoder, dense index kind, and the LLM of an extractor that asks one.
     """
+    Topology(config.topology).data()  # a missing extra is told now; loading it costs no question
     sources = merge_passages(corpus)
     usage, counts, triplets = {}, {}, {}
     if config.units == "triplets" or config.evidence in NEED_FACTS:

@@ -20,6 +20,7 @@ from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import EXTRACTORS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.base import Parts
+from rag_research.systems.saved import build_index, open_index
 from rag_research.systems.threadrag import ThreadRAG, ThreadRAGConfig
 from rag_research.trace import Trace
 from rag_research.types import Answer, Passage
@@ -264,6 +265,28 @@ def test_construction_costs_no_tokens_and_only_new_spans_are_embedded(tmp_path: 
     again = len(encoder.encoded)
     system.index(CORPUS, store)
     assert len(encoder.encoded) == again
+
+
+def test_titles_can_be_embedded_and_count_as_entities(tmp_path: Path) -> None:
+    encoder = CountingEncoder()
+    settings = {**FAST, "embedded": "titled_span", "title_entity": "each_span"}
+    system = ThreadRAG(
+        build(ThreadRAGConfig, settings), Parts(Scripted.of([]), encoder, PromptLibrary())
+    )
+    index = system.index(CORPUS, ArtifactStore(tmp_path))
+    assert "Salt Road\nIt is long." in encoder.encoded
+    nodes, _ = index.data["library"].spans(["film"])
+    assert all("salt road" in node.entities for node in nodes)
+
+
+def test_a_saved_index_is_asked_without_its_corpus(tmp_path: Path) -> None:
+    settings = ["system=threadrag", "system.entities=capitalised", "encoder=hashing"]
+    settings += ["llm=scripted", f"llm.replies=['[\"Salt Road\"]','{ENOUGH}','<answer>Keld']"]
+    build_index(CORPUS, tmp_path / "saved", settings)
+    opened = open_index(tmp_path / "saved")
+    answer, _ = opened.ask(QUESTION)
+    assert answer.text == "Keld"
+    assert {span.document_id for span in answer.spans} >= {"film"}
 
 
 def test_the_same_replies_give_the_same_bytes(tmp_path: Path) -> None:

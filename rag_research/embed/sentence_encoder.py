@@ -27,7 +27,7 @@ class SentenceEncoderConfig:
     Args:
         model: a local folder, a catalogue name (``rag-research models list``) or a hub id.
         precision: arithmetic of the model; vectors are float32 either way. bf16 pays on CPUs
-            with bf16 matrix units (AMX) and on GPUs; elsewhere fp32 can be the faster one.
+            with bf16 matrix units (AMX) and on GPUs; on others fp32 is the faster one.
         pooling: ``None`` takes what the model's folder says, else ``mean``.
         query_prefix: put before queries; ``None`` takes what the model's folder says, else "".
         passage_prefix: the same for passages.
@@ -39,7 +39,7 @@ class SentenceEncoderConfig:
 
     name: str = "sentence_encoder"
     model: str = "all-minilm-l6-v2"
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Literal["bf16", "fp32"] = "fp32"
     pooling: Pooling | None = None
     query_prefix: str | None = None
     passage_prefix: str | None = None

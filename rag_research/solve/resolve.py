@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import complete_structured
 from rag_research.prompts.library import PromptLibrary
+from rag_research.solve.placeholders import is_variable, substitute
 from rag_research.solve.query_triplets import QueryTriplets
 from rag_research.solve.triplet_lines import SCHEMA, read_triplets, triplet_lines
 from rag_research.types import Passage, Triplet
@@ -50,14 +53,36 @@ async def resolve(
     prompt = prompts["t2rag/resolve"]
     request = Request(
         prompt.render(
-            context=context or "nothing was found",
+            context="\n".join([*(t.proposition for t in state.resolved), context]),
             question=question,
-            known=triplet_lines(state.resolved) or "none",
-            pending=triplet_lines(state.pending) or "none",
+            pending=triplet_lines(state.pending) or "nothing",
         ),
         max_tokens=200,
         schema=SCHEMA,
         purpose="resolve",
         prompt=prompt.label,
     )
-    return (await complete_structured(llm, request, read_triplets, prompts)).value
+    return (
+        await complete_structured(llm, request, partial(read_filled, state.pending), prompts)
+    ).value
+
+
+def read_filled(pending: Sequence[Triplet], value: Any) -> tuple[Triplet, ...]:
+    """The filled triplets in a reply: values by variable, or the triplets written out.
+
+    A variable's value goes into the first pending triplet that has it; carrying it over to
+    the others is unification's work.
+
+    Raises:
+        ParseError: the reply is neither.
+    """
+    if not isinstance(value, Mapping) or (value and not any(map(is_variable, value))):
+        return read_triplets(value)
+    filled: dict[Triplet, Triplet] = {}
+    for name, found in value.items():
+        found = found[0] if isinstance(found, list) and found else found
+        text = str(found).strip() if isinstance(found, (str, int, float)) else ""
+        pattern = next((t for t in pending if name in t), None)
+        if pattern is not None and text and not is_variable(text):
+            filled[pattern] = substitute(filled.get(pattern, pattern), {name: text})
+    return tuple(filled.values())

@@ -27,6 +27,7 @@ def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
     """
     # Batches come whole out of memory: workers would only copy them.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")
     warnings.filterwarnings("ignore", message=".*IterableDataset.*has `__len__` defined.*")
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
     checkpoint = ModelCheckpoint(
@@ -49,7 +50,7 @@ def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
         fast_dev_run=config.fast_dev_run,
         enable_progress_bar=config.progress,
         enable_model_summary=False,
-        log_every_n_steps=10,
+        log_every_n_steps=1,
         gradient_clip_val=1.0,
         num_sanity_val_steps=0,
     )

@@ -1,0 +1,87 @@
+"""A small world of documents on two subjects, and a run over it."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pytorch_lightning")
+
+SUBJECTS = {
+    "sea": "ship harbour sail captain storm anchor wave sailor",
+    "court": "king crown palace queen throne duke castle heir",
+    "field": "wheat plough farmer barn harvest meadow cattle seed",
+}
+
+
+def _sentence(generator: random.Random, words: list[str]) -> str:
+    return "The " + " ".join(generator.choices(words, k=6)) + "."
+
+
+def _document(generator: random.Random, number: int) -> dict[str, Any]:
+    subjects = random.Random(number).sample(sorted(SUBJECTS), 3)
+    segments = [
+        [_sentence(generator, SUBJECTS[s].split()) for _ in range(generator.randint(4, 7))]
+        for s in subjects
+    ]
+    return {"id": str(number), "source": "toy", "segments": segments}
+
+
+@pytest.fixture(scope="session")
+def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("toy")
+    generator = random.Random(0)
+    for name, count in (("toy_train", 24), ("toy_val", 6)):
+        lines = (json.dumps(_document(generator, i)) for i in range(count))
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def toy_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint whose word table knows the subjects; its network is untrained."""
+    import numpy as np
+
+    from rag_research.extract.boundary_checkpoint import save_checkpoint
+    from rag_research.extract.boundary_features import VERSION
+    from rag_research.extract.word_table import WordTable
+    from rag_research.models.boundary_mlp import BoundaryMLP
+
+    generator = np.random.default_rng(0)
+    words, vectors = [], []
+    for subject in SUBJECTS.values():
+        centre = generator.normal(size=8)
+        for word in subject.split():
+            words.append(word)
+            vectors.append(centre + 0.3 * generator.normal(size=8))
+    scaled = np.array(vectors) / np.abs(vectors).max()
+    table = WordTable(
+        words, np.round(127 * scaled).astype(np.int8), np.ones(len(words), dtype=np.float32)
+    )
+    path = tmp_path_factory.mktemp("table") / "toy.safetensors"
+    card = {
+        "mode": "light",
+        "feature_version": VERSION,
+        "hidden": [4],
+        "encoder": None,
+        "decoding": {"decoder": "threshold", "threshold": 0.5},
+    }
+    save_checkpoint(path, BoundaryMLP(432 + 4 * 8, (4,)), table, card)
+    return path
+
+
+@pytest.fixture
+def settings(toy_folder: Path, toy_table: Path, tmp_path: Path) -> list[str]:
+    return [
+        f"data.folder={toy_folder}",
+        "data.train=[toy_train]",
+        "data.validate=[toy_val]",
+        "data.batch_rows=64",
+        f"table={toy_table}",
+        "network.hidden=[16,8]",
+        "trainer.accelerator=cpu",
+        "trainer.epochs=4",
+        f"out={tmp_path / 'run'}",
+    ]

@@ -1,0 +1,161 @@
+"""The training command as a user runs it: debug run, training, resume, export, two processes."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from rag_research.errors import ModelNotFoundError
+from rag_research.extract.boundary import Boundary
+from rag_research.extract.boundary_checkpoint import load_checkpoint
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def command() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("train_boundary", ROOT / "train" / "boundary.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_debug_run_leaves_nothing(command: ModuleType, settings: list[str], tmp_path: Path) -> None:
+    assert command.main([*settings, "trainer=debug"]) == 0
+    assert not list((tmp_path / "run").glob("*.safetensors"))
+
+
+def test_a_trained_network_finds_the_joins(
+    command: ModuleType, settings: list[str], toy_folder: Path, tmp_path: Path
+) -> None:
+    assert command.main([*settings, "trainer.epochs=20", "trainer.patience=20"]) == 0
+    path = tmp_path / "run" / "boundary.safetensors"
+    card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    assert card["validation"]["toy"]["average_precision"] > 0.8
+    assert card["data"]["training"] == 24 and card["data"]["validation"] == 6
+    assert len(card["data"]["files"]["toy_val.jsonl"]) == 64
+    assert card["config"]["seed"] == 0 and card["command"]
+    assert (tmp_path / "run" / "csv" / "version_0" / "metrics.csv").is_file()
+    segmenter = Boundary(Boundary.Config(checkpoint=str(path)))
+    text = "The ship sail storm anchor. The wave sailor ship. The captain harbour sail storm. "
+    text += "The king crown palace queen. The throne duke castle. The heir king queen crown."
+    assert (0, text.index("The king")) in segmenter.segment([text])[0]
+
+
+def test_checkpoints_hold_plain_types(
+    command: ModuleType, settings: list[str], tmp_path: Path
+) -> None:
+    assert command.main([*settings, "trainer.epochs=1"]) == 0
+    for name in ("best.ckpt", "last.ckpt"):
+        kept = torch.load(tmp_path / "run" / name, weights_only=True)
+        assert kept["epoch"] == 0 and "hyper_parameters" not in kept
+
+
+def test_resume_goes_on_where_it_stopped(
+    command: ModuleType, settings: list[str], tmp_path: Path
+) -> None:
+    """Two epochs of four, then two more from the file: the same steps and rates as four at once."""
+    from rag_research.config.build import build
+    from rag_research.config.compose import compose_dict
+    from rag_research.training.boundary_config import BoundaryTrainingConfig
+    from rag_research.training.boundary_run import MONITOR, boundary_parts
+    from rag_research.training.trainers import make_trainer
+
+    config = build(BoundaryTrainingConfig, compose_dict(settings, name="boundary"))
+
+    def fit(folder: str, stop: int, resume: Path | None = None) -> dict[str, torch.Tensor]:
+        module, data = boundary_parts(config)
+        torch.manual_seed(7)
+        trainer = make_trainer(config.trainer, tmp_path / folder, MONITOR)
+        if stop < config.trainer.epochs:
+            trainer.callbacks.append(_Stop(stop))  # type: ignore[attr-defined]
+        trainer.fit(module, data, ckpt_path=resume, weights_only=True)
+        assert trainer.current_epoch == stop
+        return dict(module.network.state_dict())
+
+    from pytorch_lightning.callbacks import Callback
+
+    class _Stop(Callback):
+        def __init__(self, after: int) -> None:
+            self.after = after
+
+        def on_validation_epoch_end(self, trainer, module) -> None:  # type: ignore[no-untyped-def]
+            if trainer.current_epoch + 1 >= self.after:
+                trainer.should_stop = True
+
+    whole = fit("whole", 4)
+    fit("half", 2)
+    resumed = fit("half", 4, tmp_path / "half" / "last.ckpt")
+    first = torch.load(tmp_path / "whole" / "last.ckpt", weights_only=True)
+    second = torch.load(tmp_path / "half" / "last.ckpt", weights_only=True)
+    assert first["global_step"] == second["global_step"]
+    rates = [c["lr_schedulers"][0]["last_epoch"] for c in (first, second)]
+    assert rates[0] == rates[1]
+    # Dropout draws anew after a resume, so weights agree only roughly.
+    for name, value in whole.items():
+        assert torch.allclose(value, resumed[name], atol=0.05), name
+
+
+def test_same_seed_same_network(command: ModuleType, settings: list[str], tmp_path: Path) -> None:
+    states = []
+    for name in ("a", "b"):
+        words = [*settings, f"out={tmp_path / name}", "trainer.epochs=2"]
+        assert command.main(words) == 0
+        states.append(load_checkpoint(str(tmp_path / name / "boundary.safetensors")).network)
+    pairs = zip(states[0].parameters(), states[1].parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_mixed_precision_and_focal_loss(
+    command: ModuleType, settings: list[str], tmp_path: Path
+) -> None:
+    words = [*settings, "trainer.precision=bf16-mixed", "loss.name=focal", "trainer.epochs=1"]
+    assert command.main([*words, "data.rejoined=1", "data.soft_ends=0.1"]) == 0
+    network = load_checkpoint(str(tmp_path / "run" / "boundary.safetensors")).network
+    assert all(p.dtype == torch.float32 and p.isfinite().all() for p in network.parameters())
+
+
+def test_wandb_offline(
+    command: ModuleType, settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    assert command.main([*settings, "trainer.logger=wandb", "trainer.epochs=1"]) == 0
+    assert list((tmp_path / "run" / "wandb").glob("offline-run-*"))
+
+
+def test_errors_have_words(
+    command: ModuleType, settings: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main([*settings, "data.train=[toy_trian]"]) == 2
+    assert "toy_trian" in capsys.readouterr().err
+    assert command.main([*settings, "network.hiden=[4]"]) == 2
+    assert "Did you mean 'hidden'" in capsys.readouterr().err
+    with pytest.raises(ModelNotFoundError, match="boundary-lihgt"):
+        load_checkpoint("boundary-lihgt")
+
+
+@pytest.mark.slow
+def test_two_gloo_processes(settings: list[str], tmp_path: Path) -> None:
+    words = [*settings, "trainer.devices=2", "trainer.strategy=ddp", "trainer.epochs=2"]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "train" / "boundary.py"), *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=ROOT,
+    )
+    if done.returncode and ("Address" in done.stderr or "Permission" in done.stderr):
+        pytest.skip("this machine lets no two processes talk to each other")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "distributed_backend=gloo" in done.stderr or "gloo" in done.stderr.lower()
+    kept = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
+    assert kept["epoch"] == 1
+    assert (tmp_path / "run" / "boundary.safetensors").is_file()

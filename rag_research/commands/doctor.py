@@ -144,8 +144,6 @@ def missing(config: ExperimentConfig) -> Iterator[str]:
             yield f"needs pip install 'rag-research[{extra}]'"
         if model and component.name not in ("openai_compatible", "openai_embeddings"):
             yield from _missing_model(model)
-    if extractor is not None and extractor.name == "rules":
-        yield from _missing_model(getattr(extractor, "model", None) or "en-core-web-sm")
 
 
 def _missing_model(model: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -131,8 +132,7 @@ def build_bm25(
 
 def _write(directory: Path, texts: Sequence[str], config: BM25Config) -> int:
     """Index the texts; the number of different words, 0 when nothing was written."""
-    import bm25s
-
+    bm25s = _bm25s()
     tokens = tokenizer(config.stemmer, config.stop_words)
     vocabulary: dict[str, int] = {}
     rows = [[vocabulary.setdefault(w, len(vocabulary)) for w in tokens(text)] for text in texts]
@@ -145,9 +145,15 @@ def _write(directory: Path, texts: Sequence[str], config: BM25Config) -> int:
 
 
 def _load(path: Path) -> Any:
+    return _bm25s().BM25.load(str(path), mmap=True, show_progress=False)
+
+
+def _bm25s() -> Any:
+    """The library, without the debugging lines it prints by default."""
     import bm25s
 
-    return bm25s.BM25.load(str(path), mmap=True, show_progress=False)
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return bm25s
 
 
 def _sum_postings(matrix: Mapping[str, Any], words: Counter[int]) -> tuple[Rows, Scores]:

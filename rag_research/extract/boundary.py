@@ -41,6 +41,7 @@ class BoundaryConfig:
         max_words: most words of a span (``viterbi``), 0 for no limit; ``None`` takes the card's.
         encoder: where the contextual mode's encoder is, if not where the card says: a local
             folder, a catalogue name or a hub id. The weights have to be the card's.
+        precision: of the encoder; its states agree to a cosine of .999 or better.
         device: of the encoder: ``auto``, ``cpu``, ``cuda`` or ``cuda:INDEX``.
         threads: CPU threads of one operator of the encoder.
     """
@@ -52,6 +53,7 @@ class BoundaryConfig:
     min_words: int | None = None
     max_words: int | None = None
     encoder: str | None = inert(None)
+    precision: Literal["bf16", "fp32"] = "fp32"
     device: str = inert("auto")
     threads: int = inert(1)
 
@@ -88,6 +90,7 @@ class Boundary:
         return {
             "segmenter": self.config.name,
             "weights": sha256_of(find_checkpoint(self.config.checkpoint)),
+            "precision": self.config.precision,
             "decoder": decoding.decoder,
             "threshold": str(decoding.threshold),
             "min_words": str(decoding.min_words),
@@ -104,7 +107,7 @@ class Boundary:
 
         settings = {
             "model": self.config.encoder or wanted["model"],
-            "precision": wanted["precision"],
+            "precision": self.config.precision,
             "device": self.config.device,
             "threads": self.config.threads,
         }

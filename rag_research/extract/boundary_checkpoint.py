@@ -28,8 +28,8 @@ class BoundaryCheckpoint:
     Args:
         network: in evaluation mode, on the CPU.
         table: the static word vectors of both modes.
-        card: ``mode``, ``hidden``, ``feature_version``, ``encoder`` (``model`` and ``sha256``;
-            ``None`` for light), ``decoding``, and how the network came about.
+        card: ``mode``, ``hidden``, ``feature_version``, ``encoder`` (``model``, ``sha256``
+            and the training states' ``precision``; ``None`` for light), ``decoding``, and how the network came about.
         name: for messages and fingerprints.
     """
 

@@ -121,11 +121,14 @@ class BoundaryData(pl.LightningDataModule):
             path, random = Path(config.passages), Random(seed)
             joined = list(joined_passages(path, config.joined, random, config.passages_of))
         if self.table is None:
-            self.table = self._new_table([d.text for d in [*documents, *joined]])
+            self.table = self._new_table([d.text for d in [*(d for _, d in documents), *joined]])
         maker = RowMaker(self.table, states)
-        self.train_rows = training_rows(
-            maker.with_states(documents), maker.with_states(joined), maker, config, seed
-        )
+        kinds = dict.fromkeys(kind for kind, _ in documents)
+        real = {
+            kind: maker.with_states([d for known, d in documents if known == kind])
+            for kind in kinds
+        }
+        self.train_rows = training_rows(real, maker.with_states(joined), maker, config, seed)
         held = maker.with_states([document for _, document in validation])
         self.validation_rows = Rows.concatenated([maker.rows(document) for document in held])
         self.validation_documents = [

@@ -15,7 +15,7 @@ from rag_research.models.boundary_mlp import BoundaryMLP
 from rag_research.models.losses import focal_loss, weighted_bce
 from rag_research.training.boundary_config import BoundaryLossConfig, OptimiserConfig
 from rag_research.training.boundary_rows import ValidationDocument
-from rag_research.training.boundary_scores import average_precision, choose_decoding, score
+from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
@@ -82,12 +82,15 @@ class BoundaryModule(pl.LightningModule):
         self._seen.append((logits.float().cpu(), batch[1].cpu()))
 
     def on_validation_epoch_end(self) -> None:
-        """Average precision, and Pk, WindowDiff and F1 at the best threshold of this epoch."""
+        """Average precision (mean over kinds), and Pk, WindowDiff, F1 at the best threshold."""
         logits = torch.cat([seen for seen, _ in self._seen]).numpy()
         targets = torch.cat([seen for _, seen in self._seen]).numpy()
         self._seen.clear()
         figures: dict[str, float] = {"average_precision": average_precision(targets, logits)}
         if self.documents and len(logits) == sum(d.candidates for d in self.documents):
+            kinds = by_kind(self.documents).values()
+            each = [average_precision(targets[rows], logits[rows]) for _, rows in kinds]
+            figures["average_precision"] = sum(each) / len(each)
             self.decoding = choose_decoding(self.documents, logits, (0,))
             found = score(self.documents, logits, self.decoding)
             figures |= {"pk": found.pk, "window_diff": found.window_diff, "f1": found.f1}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -74,11 +74,11 @@ class ValidationDocument:
 
 def split_files(
     config: BoundaryDataConfig, seed: int
-) -> tuple[list[SegmentedDocument], list[tuple[str, SegmentedDocument]]]:
-    """Training documents, and validation documents with their kind."""
+) -> tuple[list[tuple[str, SegmentedDocument]], list[tuple[str, SegmentedDocument]]]:
+    """Training and validation documents with their kind."""
     folder = existing(Path(config.folder), "folder of segmented documents")
     validate = [(name.partition("_")[0], name) for name in config.validate]
-    training: list[SegmentedDocument] = []
+    training: list[tuple[str, SegmentedDocument]] = []
     validation: list[tuple[str, SegmentedDocument]] = []
     for name in config.train:
         documents = list(read_segmented(_file(folder, name)))
@@ -88,7 +88,7 @@ def split_files(
             kept = max(1, round(config.held_out * len(documents)))
             validation += [(kind, document) for document in documents[:kept]]
             documents = documents[kept:]
-        training += documents[: config.limit]
+        training += [(kind, document) for document in documents[: config.limit]]
     for kind, name in validate:
         documents = list(read_segmented(_file(folder, name)))
         validation += [(kind, document) for document in documents[: config.limit]]
@@ -161,7 +161,7 @@ class RowMaker:
 
 
 def training_rows(
-    documents: Sequence[UnitDocument],
+    documents: Mapping[str, Sequence[UnitDocument]],
     extra: Sequence[UnitDocument],
     maker: RowMaker,
     config: BoundaryDataConfig,
@@ -169,18 +169,29 @@ def training_rows(
 ) -> Rows:
     """Rows of the documents as written, of new joins, and with line breaks in some.
 
+    A kind of n rows has the weight ``sqrt(n)`` in all, so that a few long kinds do not decide
+    for the others. Weights are then scaled to a mean of 1 over the real rows.
+
     Args:
-        documents: real ones.
+        documents: real ones, by kind.
         extra: made of joined passages.
         maker: of rows.
         config: shares and weights.
         seed: of all choices.
     """
-    parts = [maker.rows(document, 1.0, config.soft_ends) for document in documents]
-    made = list(extra)
+    parts: list[Rows] = []
+    for own in documents.values():
+        made = [maker.rows(document, 1.0, config.soft_ends) for document in own]
+        weight = sum(len(part.targets) for part in made) ** -0.5
+        parts += [replace(part, weights=part.weights * np.float32(weight)) for part in made]
+    total = sum(float(part.weights.sum()) for part in parts)
+    unit = np.float32(sum(len(part.targets) for part in parts) / max(total, 1e-9))
+    parts = [replace(part, weights=part.weights * unit) for part in parts]
+    joins = list(extra)
     for turn in range(config.rejoined):
-        made += rejoined(documents, Random(f"{seed}-{turn}"))
-    parts += [maker.rows(document, config.rejoined_weight) for document in made]
+        for own in documents.values():
+            joins += rejoined(own, Random(f"{seed}-{turn}"))
+    parts += [maker.rows(document, config.rejoined_weight) for document in joins]
     generator = np.random.default_rng(seed)
     for part in parts:
         if generator.random() < config.line_breaks:

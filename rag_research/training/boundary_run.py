@@ -24,7 +24,7 @@ from rag_research.training.boundary_config import BoundaryTrainingConfig
 from rag_research.training.boundary_data import BoundaryData
 from rag_research.training.boundary_module import BoundaryModule
 from rag_research.training.boundary_rows import split_files
-from rag_research.training.boundary_scores import average_precision, choose_decoding, score
+from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
 
 MONITOR = "val/average_precision"
 Figures = dict[str, dict[str, float]]
@@ -107,11 +107,8 @@ def _logits(network: BoundaryMLP, features: np.ndarray[Any, Any]) -> np.ndarray[
 
 def _figures(data: BoundaryData, logits: np.ndarray[Any, Any], decoding: DecodingConfig) -> Figures:
     documents = data.validation_documents
-    sizes = np.cumsum([0, *(document.candidates for document in documents)])
     figures: Figures = {}
-    for kind in sorted({document.kind for document in documents}):
-        numbers = [i for i, document in enumerate(documents) if document.kind == kind]
-        rows = np.concatenate([np.arange(sizes[i], sizes[i + 1]) for i in numbers])
+    for kind, (numbers, rows) in by_kind(documents).items():
         found = asdict(score([documents[i] for i in numbers], logits[rows], decoding))
         found["average_precision"] = average_precision(
             data.validation_rows.targets[rows], logits[rows]

@@ -12,6 +12,7 @@ from rag_research.extract.cut_scores import BoundaryScores, score_words
 from rag_research.training.boundary_rows import ValidationDocument
 
 Logits = NDArray[np.float32]
+Rows = NDArray[np.int64]
 _THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(2, 19))
 
 
@@ -33,6 +34,17 @@ def average_precision(targets: NDArray[np.float32], logits: Logits) -> float:
     found, ranks = hits[last], np.flatnonzero(last) + 1
     gained = np.diff(np.concatenate([[0], found]))
     return float((gained * found / ranks).sum() / positive.sum())
+
+
+def by_kind(documents: Sequence[ValidationDocument]) -> dict[str, tuple[list[int], Rows]]:
+    """For each kind, the numbers of its documents and of their candidates, in order."""
+    sizes = np.cumsum([0, *(document.candidates for document in documents)])
+    found = {}
+    for kind in sorted({document.kind for document in documents}):
+        numbers = [i for i, document in enumerate(documents) if document.kind == kind]
+        ranges = [np.arange(sizes[i], sizes[i + 1]) for i in numbers]
+        found[kind] = (numbers, np.concatenate(ranges))
+    return found
 
 
 def score(
@@ -74,13 +86,10 @@ def choose_decoding(
     The objective is averaged over the kinds of documents, so that many meetings do not decide
     for encyclopedia articles. No greatest length: that is for who uses the spans.
     """
-    kinds = {document.kind for document in documents}
-    sizes = np.cumsum([0, *(document.candidates for document in documents)])
-    parts = []
-    for kind in sorted(kinds):
-        numbers = [i for i, document in enumerate(documents) if document.kind == kind]
-        rows = np.concatenate([logits[sizes[i] : sizes[i + 1]] for i in numbers])
-        parts.append(([documents[i] for i in numbers], rows))
+    parts = [
+        ([documents[i] for i in numbers], logits[rows])
+        for numbers, rows in by_kind(documents).values()
+    ]
 
     def cost(decoding: DecodingConfig) -> float:
         return float(np.mean([objective(score(own, rows, decoding)) for own, rows in parts]))

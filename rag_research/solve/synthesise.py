@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from rag_research.llm.base import LLM, Request
+from rag_research.llm.base import LLM, Message, Request
 from rag_research.prompts.library import PromptLibrary
 from rag_research.solve.answer import clean_answer
 
@@ -13,8 +14,12 @@ _ANY_TAG = re.compile(r"</?answer>", re.IGNORECASE)
 
 
 async def synthesise(llm: LLM, prompts: PromptLibrary, question: str, evidence: str) -> str:
-    """Answer from evidence: a sentence or two of reasoning, then ``<answer>...</answer>``."""
-    prompt = prompts["threadrag/synthesise"]
+    """Answer from evidence: short reasoning, then ``<answer>...</answer>``.
+
+    A reply without the tag is followed by one request for it; if that has none either, the
+    last line of the first reply is the answer.
+    """
+    prompt, reminder = prompts["threadrag/synthesise"], prompts["threadrag/tag"]
     request = Request(
         prompt.render(evidence=evidence or "nothing was found", question=question),
         max_tokens=192,
@@ -22,18 +27,27 @@ async def synthesise(llm: LLM, prompts: PromptLibrary, question: str, evidence: 
         purpose="answer",
         prompt=prompt.label,
     )
-    return tagged_answer((await llm.complete(request)).text)
+    reply = (await llm.complete(request)).text
+    if answer := answer_in_tag(reply):
+        return answer
+    messages = (*request.messages, Message("assistant", reply), *reminder.render())
+    label = f"{prompt.label}+{reminder.label}"
+    again = replace(request, messages=messages, max_tokens=48, prompt=label)
+    return answer_in_tag((await llm.complete(again)).text) or last_line(reply)
 
 
-def tagged_answer(reply: str) -> str:
-    """What stands in the last filled answer tag, else the last non-empty line.
+def answer_in_tag(reply: str) -> str:
+    """What stands in the last filled answer tag; empty when there is none.
 
     Example:
-        >>> tagged_answer("Elin was born in Norvia. <answer>Norvia</answer>")
+        >>> answer_in_tag("Elin was born in Norvia. <answer>Norvia</answer>")
         'Norvia'
     """
     filled = [text for match in _TAG.finditer(reply) if (text := clean_answer(match[1]))]
-    if filled:
-        return filled[-1]
+    return filled[-1] if filled else ""
+
+
+def last_line(reply: str) -> str:
+    """The last non-empty line, without tags; empty when there is none."""
     lines = [line for line in _ANY_TAG.sub(" ", reply).splitlines() if line.strip()]
     return clean_answer(lines[-1]) if lines else ""

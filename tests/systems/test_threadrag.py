@@ -205,7 +205,7 @@ def test_spelling_asks_no_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("passages", [[], [Passage("e", "", "")], [Passage("t", "Title", "")]])
 def test_a_corpus_without_text(tmp_path: Path, passages: list[Passage]) -> None:
-    answer, _, _ = run(script(ENOUGH, answer="unknown"), tmp_path, Corpus(passages))
+    answer, _, _ = run(script(ENOUGH, answer="<answer>unknown"), tmp_path, Corpus(passages))
     assert (answer.text, answer.evidence, answer.spans) == ("unknown", (), ())
 
 
@@ -336,7 +336,7 @@ def solved(tmp_path: Path, name: str | None, *more: str) -> list[str]:
     config = build(ThreadRAGConfig, compose_dict(overrides)["system"])
     dataset = WORLD.load()
     llm = Scripted.of(
-        lambda request: {"entities": "?", "answer": "x"}.get(
+        lambda request: {"entities": "?", "answer": "<answer>x"}.get(
             request.purpose, missing(["Oakhollow", "lies on", "?"])
         )
     )

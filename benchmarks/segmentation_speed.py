@@ -44,7 +44,7 @@ def sample(characters: int, path: Path | None) -> str:
     return " ".join(sentences)[:characters]
 
 
-def contenders(encoder: str, contextual: bool) -> dict[str, Callable[[str], object]]:
+def contenders(encoder: str, contextual: str) -> dict[str, Callable[[str], object]]:
     """Name -> what is timed on one text; models are loaded before."""
     import pysbd
     from transformers import AutoTokenizer
@@ -59,7 +59,7 @@ def contenders(encoder: str, contextual: bool) -> dict[str, Callable[[str], obje
     component = SEGMENTERS.get("sentences")
     sentences = component(component.Config())
     found["sentences"] = lambda text: sentences.segment([text])
-    names = ["boundary-light", *(["boundary-minilm"] if contextual else [])]
+    names = ["boundary-light", *([contextual] if contextual else [])]
     for name in names:
         boundary = Boundary(Boundary.Config(checkpoint=name, device="cpu"))
         found[name] = lambda text, boundary=boundary: boundary.segment([text])  # type: ignore[misc]
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--characters", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--encoder", default="all-minilm-l6-v2")
-    parser.add_argument("--contextual", action="store_true", help="time boundary-minilm too")
+    parser.add_argument("--contextual", default="", help="time this network of the contextual mode too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     text = sample(arguments.characters, arguments.documents)

@@ -43,7 +43,7 @@ class SegmentationConfig:
     folder: str | None = None
     sets: tuple[str, ...] = ("wiki_test", "meetings_test", "fiction_test")
     lengths: str = "wiki_train"
-    checkpoints: tuple[str, ...] = ("boundary-minilm", "boundary-light")
+    checkpoints: tuple[str, ...] = ("boundary-light", "boundary-light-wiki")
     encoder: str | None = "all-minilm-l6-v2"
     limit: int | None = None
     passages: str | None = None

@@ -33,7 +33,7 @@ class BoundaryConfig:
     """Which network, and how its probabilities become cuts.
 
     Args:
-        checkpoint: a released network (``boundary-minilm``, ``boundary-light``) or the path of
+        checkpoint: a released network (see ``checkpoints/README.md``) or the path of
             a ``.safetensors`` file with its card beside; the card says the mode.
         decoder: ``threshold`` or ``viterbi``; ``None`` takes the card's.
         threshold: probability in (0, 1); ``None`` takes the card's.

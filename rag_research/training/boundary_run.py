@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +27,7 @@ from rag_research.training.boundary_module import BoundaryModule
 from rag_research.training.boundary_rows import split_files
 from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
 
+_ABSOLUTE = re.compile(r"(?<![\w.~-])/(?:[^/\s,\]]+/)+(?=[^/\s])")
 MONITOR = "val/average_precision"
 Figures = dict[str, dict[str, float]]
 
@@ -92,8 +94,17 @@ def export_boundary(
         "config": to_dict(config),
         **provenance(),
     }
-    save_checkpoint(path, network, data.table, card)
+    save_checkpoint(path, network, data.table, portable(card))
     return path, figures
+
+
+def portable(value: Any) -> Any:
+    """The same card without the folders of this machine: an absolute path keeps its last name."""
+    if isinstance(value, Mapping):
+        return {key: portable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [portable(item) for item in value]
+    return _ABSOLUTE.sub("", value) if isinstance(value, str) else value
 
 
 def _logits(network: BoundaryMLP, features: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--characters", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--encoder", default="all-minilm-l6-v2")
-    parser.add_argument("--contextual", default="", help="time this network of the contextual mode too")
+    parser.add_argument("--contextual", default="", help="a contextual network to time too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     text = sample(arguments.characters, arguments.documents)

@@ -8,16 +8,20 @@ request does not wait for the whole batch to end.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rag_research.errors import ConfigError
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_SECONDS_TO_REST = 5.0
 
 
 @dataclass(eq=False, slots=True)
@@ -86,6 +90,8 @@ class Batcher(Generic[T, R]):
         self._waiting: list[Ticket[T, R]] = []
         self._running: list[Ticket[T, R]] = []
         self._working = False
+        self._thread: threading.Thread | None = None
+        atexit.register(_wait_for_engine, weakref.ref(self))
 
     async def submit(self, item: T) -> R:
         """Queue one item and wait for its result.
@@ -101,7 +107,8 @@ class Batcher(Generic[T, R]):
             self._working = True
         if start:
             # A daemon: an interrupted program should not wait for a reply no one will read.
-            threading.Thread(target=self._work, name="llm-batch", daemon=True).start()
+            self._thread = threading.Thread(target=self._work, name="llm-batch", daemon=True)
+            self._thread.start()
         return await future
 
     def take(self) -> list[Ticket[T, R]]:
@@ -154,3 +161,10 @@ class Batcher(Generic[T, R]):
             failed, self._running = self._running, []
         for ticket in failed:
             ticket._settle(lambda future: future.set_exception(error))
+
+
+def _wait_for_engine(batcher: weakref.ref[Batcher[Any, Any]]) -> None:
+    """Let the engine come to rest: a thread that is inside torch at exit aborts the process."""
+    alive = batcher()
+    if alive is not None and alive._thread is not None:
+        alive._thread.join(_SECONDS_TO_REST)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -159,3 +161,24 @@ async def test_a_cancelled_waiter_is_never_taken() -> None:
 def test_a_batch_without_room_is_refused(size: int, cost: int) -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         batcher(Doubler(), size, cost)
+
+
+def test_a_program_that_ends_right_after_its_last_reply_ends_cleanly() -> None:
+    program = """
+import asyncio, time
+from rag_research.llm.batching import Batcher
+
+def engine(work):
+    while tickets := work.take():
+        for ticket in tickets:
+            work.finish(ticket, ticket.item)
+    time.sleep(0.3)
+    print("at rest", flush=True)
+
+batcher = Batcher(engine, max_size=2, max_cost=9, cost=len)
+print(asyncio.run(batcher.submit("reply")), flush=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["reply", "at rest"]

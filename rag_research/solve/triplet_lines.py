@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["triplets"],
     "additionalProperties": False,
 }
+
+_LOOSE_VARIABLE = re.compile(r"(?!^)[^\w]+")
 
 
 def triplet_lines(triplets: Iterable[Triplet]) -> str:
@@ -48,7 +51,15 @@ def read_triplets(value: Any) -> tuple[Triplet, ...]:
     rows = clean_rows(_as_row(row) for row in value)
     if value and not rows.triplets:
         raise ParseError("no row is a triplet of three non-empty strings")
-    return rows.triplets
+    return tuple(Triplet(*map(_variable_name, triplet)) for triplet in rows.triplets)
+
+
+def _variable_name(slot: str) -> str:
+    """``?father-in-law`` and ``?release date`` as the grammar spells them, with underscores.
+
+    Models write such names; read as literals they would pass for facts.
+    """
+    return _LOOSE_VARIABLE.sub("_", slot) if slot[:1] == "?" and slot[1:2].isalpha() else slot
 
 
 def _as_row(row: Any) -> Any:

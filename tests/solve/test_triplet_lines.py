@@ -27,6 +27,22 @@ def test_forms_a_model_may_reply_in(value: Any) -> None:
     assert read_triplets(value) == (FACT,)
 
 
+@pytest.mark.parametrize(
+    ("slot", "read"),
+    [
+        ("?father-in-law", "?father_in_law"),
+        ("?release date", "?release_date"),
+        ("?x", "?x"),
+        ("?", "?"),
+        ("? and the Mysterians", "? and the Mysterians"),
+        ("Who? What?", "Who? What?"),
+        ("?Qué?", "?Qué_"),
+    ],
+)
+def test_variable_names_as_models_write_them(slot: str, read: str) -> None:
+    assert read_triplets([["Ann", "is", slot]]) == (Triplet("Ann", "is", read),)
+
+
 def test_an_empty_list_is_a_valid_reply() -> None:
     assert read_triplets({"triplets": []}) == ()
 

@@ -22,6 +22,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "gpu": ("faiss",),
     "spacy": ("spacy",),
     "graph": ("torch_geometric", "scipy"),
+    "training": ("pytorch_lightning",),
     "openai": ("httpx",),
     "llamacpp": ("llama_cpp",),
     "onnx": ("onnxruntime",),

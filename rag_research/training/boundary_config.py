@@ -25,6 +25,8 @@ class BoundaryDataConfig:
         passages_of: values of the field ``dataset`` of the rows whose passages are used; empty
             takes all.
         joined: documents made of joined passages.
+        kinds: weight in the loss of a kind of n rows: ``rows`` (n) or ``root`` (``sqrt(n)``, so
+            that a few long kinds do not decide for the others).
         rejoined: times each training document is added with its segments in another order.
         rejoined_weight: weight in the loss of rows of joined and rejoined documents.
         soft_ends: target of candidates that are no boundary but whose similarity valley is
@@ -43,6 +45,7 @@ class BoundaryDataConfig:
     passages: str | None = None
     passages_of: tuple[str, ...] = ()
     joined: int = 100
+    kinds: Literal["rows", "root"] = "root"
     rejoined: int = 0
     rejoined_weight: float = 0.3
     soft_ends: float = 0.0

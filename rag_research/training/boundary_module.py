@@ -63,7 +63,14 @@ class BoundaryModule(pl.LightningModule):
                 logits, targets, self.positive_weight, self.loss.smoothing, reduction="none"
             )
         loss = (each * weights).sum() / weights.sum()
-        self.log(f"{split}/loss", loss, batch_size=len(targets), on_step=False, on_epoch=True)
+        self.log(
+            f"{split}/loss",
+            loss,
+            batch_size=len(targets),
+            on_epoch=True,
+            on_step=False,
+            sync_dist=True,
+        )
         return loss, logits
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
@@ -94,7 +101,9 @@ class BoundaryModule(pl.LightningModule):
             self.decoding = choose_decoding(self.documents, logits, (0,))
             found = score(self.documents, logits, self.decoding)
             figures |= {"pk": found.pk, "window_diff": found.window_diff, "f1": found.f1}
-        self.log_dict({f"val/{name}": float(np.float32(v)) for name, v in figures.items()})
+        # Every process scores all rows; the mean over them changes nothing.
+        named = {f"val/{name}": float(np.float32(v)) for name, v in figures.items()}
+        self.log_dict(named, sync_dist=True)
 
     def configure_optimizers(self) -> Any:
         """AdamW, one cycle over all steps of the run."""

@@ -169,8 +169,7 @@ def training_rows(
 ) -> Rows:
     """Rows of the documents as written, of new joins, and with line breaks in some.
 
-    A kind of n rows has the weight ``sqrt(n)`` in all, so that a few long kinds do not decide
-    for the others. Weights are then scaled to a mean of 1 over the real rows.
+    Kinds weigh by ``config.kinds``; weights are then scaled to a mean of 1 over the real rows.
 
     Args:
         documents: real ones, by kind.
@@ -182,7 +181,8 @@ def training_rows(
     parts: list[Rows] = []
     for own in documents.values():
         made = [maker.rows(document, 1.0, config.soft_ends) for document in own]
-        weight = sum(len(part.targets) for part in made) ** -0.5
+        rows = sum(len(part.targets) for part in made)
+        weight = max(rows, 1) ** -0.5 if config.kinds == "root" else 1.0
         parts += [replace(part, weights=part.weights * np.float32(weight)) for part in made]
     total = sum(float(part.weights.sum()) for part in parts)
     unit = np.float32(sum(len(part.targets) for part in parts) / max(total, 1e-9))

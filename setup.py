@@ -1,8 +1,10 @@
 """The list of packages; everything else about the package is in setup.cfg.
 
-The top-level folder ``configs/`` travels in the wheel as ``rag_research/configs``.
+The top-level folders ``configs/`` and ``checkpoints/`` travel in the wheel inside
+``rag_research/``.
 """
 
 from setuptools import find_packages, setup
 
-setup(packages=[*find_packages(include=["rag_research", "rag_research.*"]), "rag_research.configs"])
+code = find_packages(include=["rag_research", "rag_research.*"])
+setup(packages=[*code, "rag_research.configs", "rag_research.checkpoints"])

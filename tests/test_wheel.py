@@ -1,4 +1,4 @@
-"""What is installed without the repository: code, configs, prompts, sample world, licences."""
+"""What is installed without the repository: code, configs, prompts, data, networks, licences."""
 
 import os
 import shutil
@@ -11,13 +11,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = (
-    "rag_research", "configs", "setup.cfg", "setup.py", "pyproject.toml", "MANIFEST.in",
-    "README.md", "CHANGELOG.md", "LICENSE", "constraints.txt",
+    "rag_research", "configs", "checkpoints", "setup.cfg", "setup.py", "pyproject.toml",
+    "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE", "constraints.txt",
 )  # fmt: skip
 LOADED = """
 from pathlib import Path
 import rag_research
 from rag_research.config.compose import compose_experiment, config_folder
+from rag_research.extract.boundary import Boundary
+from rag_research.extract.boundary_checkpoint import find_checkpoint
 from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.weights import list_models
@@ -28,6 +30,9 @@ print(Path(rag_research.__file__).parent, config_folder(), sep="\\n")
 print(len(world.corpus), len(world.questions) >= 40)
 print("t2rag/decompose" in PromptLibrary().names())
 print(all(f.is_file() for m in list_models() for f in m.licence_files))
+print(find_checkpoint("boundary-light").parent)
+text = "Ann sailed home. The crew slept."
+print(Boundary(Boundary.Config()).segment([text])[0][-1][1] == len(text))
 """
 
 
@@ -76,7 +81,11 @@ def test_every_data_file_of_the_repository_is_in_the_wheel(wheel: Path) -> None:
     configs = [
         f"rag_research/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "configs").rglob("*.yaml")
     ]
+    networks = [
+        f"rag_research/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "checkpoints").iterdir()
+    ]
     assert set(package) - names == set()
+    assert len(networks) > 1 and set(networks) - names == set()
     assert set(configs) - names == set()
     assert {name.partition("/")[0] for name in names} == {
         "rag_research",
@@ -91,6 +100,7 @@ def test_the_installed_package_works_without_the_repository(wheel: Path, tmp_pat
     shown = call([sys.executable, "-c", LOADED], tmp_path, PYTHONPATH=str(site)).split("\n")
     assert shown[:2] == [package, f"{package}/configs"]
     assert shown[2:5] == ["200 True", "True", "True"]
+    assert shown[5:7] == [f"{package}/checkpoints", "True"]
 
 
 def test_the_metadata_pins_nothing_and_names_the_command(wheel: Path) -> None:

@@ -66,6 +66,8 @@ def _logger(config: TrainerConfig, out: Path) -> Any:
                 save_dir=str(out),
                 project="rag_research",
                 offline=config.wandb_mode == "offline",
+                # Said again to wandb itself, which may have read its environment before.
+                mode=config.wandb_mode,
             )
         except ModuleNotFoundError as error:
             raise missing_extra("wandb", "wandb", "trainer.logger=wandb") from error

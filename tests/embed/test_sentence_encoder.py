@@ -58,7 +58,7 @@ def test_prefixes_belong_to_roles_and_to_the_identity(tiny_bert: Path) -> None:
 def test_every_setting_counts_in_the_identity_or_has_no_effect(tiny_bert: Path) -> None:
     base = _encoder(tiny_bert)
     for setting in (
-        {"precision": "fp32"},
+        {"precision": "bf16"},
         {"pooling": "cls"},
         {"query_prefix": "q: "},
         {"passage_prefix": "p: "},

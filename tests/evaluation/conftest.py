@@ -22,7 +22,7 @@ from rag_research.llm.budget import BudgetedLLM
 from rag_research.llm.cache import CachedLLM
 from rag_research.llm.scripted import Scripted
 from rag_research.llm.traced import TracedLLM
-from rag_research.registry import DATASETS, DENSE_INDEXES, ENCODERS, RERANKERS, SYSTEMS
+from rag_research.registry import DATASETS, DENSE_INDEXES, ENCODERS, RERANKERS, SYSTEMS, Registry
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.assemble import Models, OnDemandEncoder, OnDemandLLM
 from rag_research.systems.base import Index, System
@@ -136,11 +136,20 @@ class Unused:
     Config = UnusedConfig
 
 
-DATASETS.register("capitals")(Capitals)
-DENSE_INDEXES.register("unused")(Unused)
-RERANKERS.register("unused")(Unused)
-SYSTEMS.register("overlap")(Overlap)
-ENCODERS.register("letters")(Letters)
+COMPONENTS: list[tuple[Registry[Any], str, type]] = [
+    (DATASETS, "capitals", Capitals),
+    (DENSE_INDEXES, "unused", Unused),
+    (RERANKERS, "unused", Unused),
+    (SYSTEMS, "overlap", Overlap),
+    (ENCODERS, "letters", Letters),
+]
+
+
+@pytest.fixture(autouse=True)
+def _components(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known to the tests of this folder only: others look at all there is."""
+    for registry, name, component in COMPONENTS:
+        monkeypatch.setitem(registry._entries, name, component)
 
 
 def read_the_passage(request: Request) -> str:

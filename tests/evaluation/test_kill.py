@@ -27,6 +27,8 @@ def reply(request):
     time.sleep(pause)
     return module.read_the_passage(request)
 
+for registry, name, component in module.COMPONENTS:
+    registry.register(name)(component)
 lab = module.Lab(root)
 config = lab.config(run={"concurrency": 2})
 evaluate(config, lab.models(config, reply=reply)[0])

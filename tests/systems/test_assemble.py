@@ -41,7 +41,10 @@ class Heavy:
         return {"backend": "heavy"}
 
 
-LLMS.register("heavy")(Heavy)
+@pytest.fixture(autouse=True)
+def _heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known to the tests of this file only: others look at all there is."""
+    monkeypatch.setitem(LLMS._entries, "heavy", Heavy)
 
 
 def config(root: Path, **changes: Any) -> ExperimentConfig:

@@ -66,15 +66,7 @@ class OpenAIEmbeddings:
 
     def __init__(self, config: OpenAIEmbeddingsConfig) -> None:
         self.config = config
-        endpoint = Endpoint(
-            base_url=config.base_url,
-            api_key_env=config.api_key_env,
-            timeout=config.timeout,
-            retries=config.retries,
-            concurrency=config.concurrency,
-            backoff=config.backoff,
-        )
-        self.client = JsonClient(endpoint, "The encoder openai_embeddings")
+        self.client = JsonClient(Endpoint.of(config), "The encoder openai_embeddings")
         self._dimension = 0
 
     @property

@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -56,6 +56,11 @@ class Endpoint:
                 f"base_url: got {self.base_url!r}, expected something like "
                 "'http://localhost:8000/v1'."
             )
+
+    @classmethod
+    def of(cls, config: Any) -> Endpoint:
+        """The endpoint that a component's configuration describes in fields of the same names."""
+        return cls(**{field.name: getattr(config, field.name) for field in fields(cls)})
 
     @property
     def shown(self) -> str:

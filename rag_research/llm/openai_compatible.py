@@ -62,15 +62,7 @@ class OpenAICompatible:
 
     def __init__(self, config: OpenAICompatibleConfig) -> None:
         self.config = config
-        endpoint = Endpoint(
-            base_url=config.base_url,
-            api_key_env=config.api_key_env,
-            timeout=config.timeout,
-            retries=config.retries,
-            concurrency=config.concurrency,
-            backoff=config.backoff,
-        )
-        self.client = JsonClient(endpoint, "The LLM backend openai_compatible")
+        self.client = JsonClient(Endpoint.of(config), "The LLM backend openai_compatible")
         self._steps: dict[str, int] = {}
 
     @property

@@ -159,7 +159,7 @@ class Boundary:
             return np.zeros(0, dtype=np.float32)
         rows = light_features(text, units, self._checkpoint.table)
         if states is not None:
-            rows = contextual_features(rows, states)
+            rows = contextual_features(rows, states, self._checkpoint.card["states"])
         with torch.inference_mode():
             parts = [
                 self._checkpoint.network(torch.from_numpy(rows[i : i + _ROWS])).numpy()

@@ -29,8 +29,8 @@ class BoundaryCheckpoint:
         network: in evaluation mode, on the CPU.
         table: the static word vectors of both modes.
         card: ``mode``, ``hidden``, ``feature_version``, ``encoder`` (``model``, ``sha256``
-            and the training states' ``precision``; ``None`` for light), ``decoding``, and how the
-            network came about.
+            and the training states' ``precision``; ``None`` for light), ``states`` (what is read
+            of them), ``decoding``, and how the network came about.
         name: for messages and fingerprints.
     """
 

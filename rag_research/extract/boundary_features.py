@@ -23,6 +23,7 @@ from rag_research.extract.window_features import window_features
 from rag_research.extract.word_table import WordTable
 
 Mode = Literal["contextual", "light"]
+Reading = Literal["cosines", "tokens"]  # what the contextual mode reads of the states
 VERSION = 1  # raise it when a column changes: released networks name the version they read
 _WIDE = 4  # units on each side whose mean is an input of its own
 _FLAG_SHIFTS = (-2, -1, 1, 2)
@@ -56,24 +57,28 @@ def light_features(text: str, units: Sequence[tuple[int, int]], table: WordTable
     return np.concatenate([*blocks, *around(meaning)], axis=1)
 
 
-def contextual_features(light: Features, states: UnitStates) -> Features:
-    """What ``light`` sees, window cosines of the encoder's means, and the states around.
+def contextual_features(light: Features, states: UnitStates, reading: Reading) -> Features:
+    """What ``light`` sees, window cosines of the encoder's means, and with ``tokens`` the states.
 
     The states are those of the last token before the cut and of the first after it, and the
-    means of the units before and after, and of the four units on each side.
+    means of the units before and after, and of the four units on each side: the paper's inputs.
+    On a few hundred training documents they overfit, and ``cosines`` alone finds more.
 
     Args:
         light: of :func:`light_features`.
         states: of the same units, D dimensions.
+        reading: ``cosines`` or ``tokens``.
 
     Shapes:
-        [C, L], U units -> [C, L + 99 + 6 * D]
+        [C, L], U units -> [C, L + 99] (``cosines``), [C, L + 99 + 6 * D] (``tokens``)
     """
     mean = states.mean.astype(np.float32)
-    last, first = states.last[:-1].astype(np.float32), states.first[1:].astype(np.float32)
     cosines = window_features(mean)
     blocks = [light, cosines, *(shifted(cosines, by) for by in _COSINE_SHIFTS)]
-    return np.concatenate([*blocks, _unit(last), _unit(first), *around(mean)], axis=1)
+    if reading == "tokens":
+        last, first = states.last[:-1].astype(np.float32), states.first[1:].astype(np.float32)
+        blocks += [_unit(last), _unit(first), *around(mean)]
+    return np.concatenate(blocks, axis=1)
 
 
 def shifted(rows: Features, by: int) -> Features:

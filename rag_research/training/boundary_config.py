@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rag_research.config.build import inert
-from rag_research.extract.boundary_features import Mode
+from rag_research.extract.boundary_features import Mode, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class BoundaryDataConfig:
             among the deepest twentieth of the document.
         line_breaks: share of training documents that get line breaks at their boundaries and
             at three times as many other places, so that line breaks count where texts have them.
+        states: what the contextual mode reads of the encoder's states: ``cosines`` of windows,
+            or ``tokens`` too (see ``contextual_features``).
         batch_rows: token pairs in a batch.
         cache: folder where states of the frozen encoder are kept.
     """
@@ -50,6 +52,7 @@ class BoundaryDataConfig:
     rejoined_weight: float = 0.3
     soft_ends: float = 0.0
     line_breaks: float = 0.1
+    states: Reading = "cosines"
     batch_rows: int = 4096
     cache: str = inert(".rag_research/unit-states")
 

@@ -122,7 +122,7 @@ class BoundaryData(pl.LightningDataModule):
             joined = list(joined_passages(path, config.joined, random, config.passages_of))
         if self.table is None:
             self.table = self._new_table([d.text for d in [*(d for _, d in documents), *joined]])
-        maker = RowMaker(self.table, states)
+        maker = RowMaker(self.table, states, config.states)
         kinds = dict.fromkeys(kind for kind, _ in documents)
         real = {
             kind: maker.with_states([d for known, d in documents if known == kind])

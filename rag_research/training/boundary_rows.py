@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rag_research.corpus.records import existing, json_rows
 from rag_research.corpus.segmented import SegmentedDocument, document_of, read_segmented
-from rag_research.extract.boundary_features import contextual_features, light_features
+from rag_research.extract.boundary_features import Reading, contextual_features, light_features
 from rag_research.extract.cut_scores import cut_words
 from rag_research.extract.surface_flags import NEWLINE_COLUMNS
 from rag_research.extract.unit_states import UnitEncoder
@@ -123,11 +123,15 @@ class RowMaker:
     Args:
         table: static word vectors.
         encoder: of the contextual mode; ``None`` for light.
+        reading: what is read of its states.
     """
 
-    def __init__(self, table: WordTable, encoder: UnitEncoder | None) -> None:
+    def __init__(
+        self, table: WordTable, encoder: UnitEncoder | None, reading: Reading = "cosines"
+    ) -> None:
         self.table = table
         self.encoder = encoder
+        self.reading = reading
 
     def with_states(self, documents: Sequence[SegmentedDocument]) -> list[UnitDocument]:
         """Units, labels, and the encoder's states where there is an encoder."""
@@ -150,7 +154,7 @@ class RowMaker:
         """
         features = light_features(document.text, document.units, self.table)
         if document.states is not None:
-            features = contextual_features(features, document.states)
+            features = contextual_features(features, document.states, self.reading)
         targets = document.labels.copy()
         if soft and len(targets):
             meaning = self.table.meaning(self.table.read(document.text, document.units))

@@ -87,6 +87,7 @@ def export_boundary(
         "feature_version": VERSION,
         "hidden": list(config.network.hidden),
         "encoder": _encoder_card(data, config),
+        "states": config.data.states if config.mode == "contextual" else None,
         "decoding": to_dict(decoding),
         "validation": figures,
         "data": _data_card(config),

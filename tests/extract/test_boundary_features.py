@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
-from rag_research.extract.boundary_features import around, light_features, shifted
+from rag_research.extract.boundary_features import (
+    around,
+    contextual_features,
+    light_features,
+    shifted,
+)
 from rag_research.extract.lexical_links import lexical_links
 from rag_research.extract.subject_flags import NAMES as SUBJECT
 from rag_research.extract.subject_flags import subject_flags
 from rag_research.extract.surface_flags import NAMES as SURFACE
 from rag_research.extract.surface_flags import surface_flags
+from rag_research.extract.unit_states import UnitStates
 from rag_research.extract.window_features import COLUMNS, depth, window_features
 from rag_research.extract.word_table import WordTable
 from rag_research.text.units import unit_offsets
@@ -123,3 +129,19 @@ def test_shifted_and_around() -> None:
     left, right, _, ahead = around(np.array([[2, 0], [0, 3], [0, 1]], dtype=np.float32))
     assert left.tolist() == [[1, 0], [0, 1]] and right.tolist() == [[0, 1], [0, 1]]
     assert ahead.tolist() == [[0, 1], [0, 1]]
+
+
+def test_contextual_columns() -> None:
+    """Cosines of the encoder's windows come after the light columns; states only if asked for."""
+    generator = np.random.default_rng(1)
+    mean, first, last = (generator.normal(size=(6, 4)).astype(np.float16) for _ in range(3))
+    light = np.arange(10, dtype=np.float32).reshape(5, 2)
+    states = UnitStates(mean, first, last)
+    short = contextual_features(light, states, "cosines")
+    long = contextual_features(light, states, "tokens")
+    assert short.shape == (5, 2 + 99) and long.shape == (5, 2 + 99 + 6 * 4)
+    np.testing.assert_array_equal(short[:, :2], light)
+    np.testing.assert_array_equal(short[:, 2:35], window_features(mean.astype(np.float32)))
+    np.testing.assert_array_equal(long[:, : 2 + 99], short)
+    before = last[2].astype(np.float32)
+    np.testing.assert_allclose(long[2, 101:105], before / np.linalg.norm(before), rtol=1e-5)

@@ -12,6 +12,7 @@ from rag_research.prompts.library import PromptLibrary
 from rag_research.solve.placeholders import is_variable, substitute
 from rag_research.solve.query_triplets import QueryTriplets
 from rag_research.solve.triplet_lines import SCHEMA, read_triplets, triplet_lines
+from rag_research.text.normalise import matching_form
 from rag_research.types import Passage, Triplet
 
 Context = Callable[[Sequence[str], Sequence[Passage]], str]
@@ -86,3 +87,33 @@ def read_filled(pending: Sequence[Triplet], value: Any) -> tuple[Triplet, ...]:
         if pattern is not None and text and not is_variable(text):
             filled[pattern] = substitute(filled.get(pattern, pattern), {name: text})
     return tuple(filled.values())
+
+
+def trust(filled: Sequence[Triplet], told: str) -> tuple[Triplet, ...]:
+    """The paper's way: the prompt asks for what the context says, and the reply is believed."""
+    return tuple(filled)
+
+
+def only_verbatim(filled: Sequence[Triplet], told: str) -> tuple[Triplet, ...]:
+    """Keep triplets whose known subject and object both occur in what the model was told.
+
+    Differs from the paper: small models also fill in names from the prompt's own examples.
+
+    Args:
+        filled: what the model returned.
+        told: context, question and pending triplets.
+    """
+    text = f" {matching_form(told)} "
+    return tuple(
+        t
+        for t in filled
+        if all(
+            is_variable(end) or f" {matching_form(end)} " in text for end in (t.subject, t.object)
+        )
+    )
+
+
+SUPPORTS: dict[str, Callable[[Sequence[Triplet], str], tuple[Triplet, ...]]] = {
+    "trusted": trust,
+    "verbatim": only_verbatim,
+}

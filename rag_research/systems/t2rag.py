@@ -37,7 +37,8 @@ from rag_research.solve.query_triplets import (
     unify_named,
     unify_nothing,
 )
-from rag_research.solve.resolve import CONTEXTS, resolve
+from rag_research.solve.resolve import CONTEXTS, SUPPORTS, resolve
+from rag_research.solve.triplet_lines import triplet_lines
 from rag_research.systems.base import Index, System
 from rag_research.trace import Trace
 from rag_research.types import Answer, Hit, Triplet
@@ -56,6 +57,7 @@ class T2RAGConfig:
         budget: when a round has enough.
         pool: one pool of all queries' hits, or a budget for each query.
         context: what the model reads when it resolves: source chunks too, or propositions only.
+        support: believe what the model filled in, or keep only what the context says verbatim.
         unification: carry a bound variable over to all pending triplets, or not.
         compat: ``paper``, or ``released`` for the behaviour of the authors' public code.
     """
@@ -67,6 +69,7 @@ class T2RAGConfig:
     budget: Literal["unique_chunks", "propositions"] = "unique_chunks"
     pool: Literal["global", "per_query"] = "global"
     context: Literal["chunks", "propositions"] = "chunks"
+    support: Literal["trusted", "verbatim"] = "trusted"
     unification: Literal["named", "none"] = "named"
     compat: Literal["paper", "released"] = "paper"
 
@@ -175,8 +178,10 @@ class T2RAG(System):
                 chunks = [index.corpus[hit.id] for hit in found.sources]
                 context = CONTEXTS[config.context](texts, chunks)
                 filled = await resolve(llm, prompts, question, state, context)
-                before, state = state, behaves.update(state, filled or (), unify, behaves.count)
-                step.record(filled=filled, state=state)
+                told = f"{context}\n{question}\n{triplet_lines(state.pending + state.resolved)}"
+                kept = SUPPORTS[config.support](filled or (), told)
+                before, state = state, behaves.update(state, kept, unify, behaves.count)
+                step.record(filled=filled, kept=kept, state=state)
             # Nothing new can be asked: the same queries would bring the same reply again.
             if state.pending == before.pending:
                 break

@@ -2,9 +2,11 @@ import pytest
 
 from rag_research.errors import ParseError
 from rag_research.solve.resolve import (
+    only_verbatim,
     propositions_and_chunks,
     propositions_only,
     read_filled,
+    trust,
 )
 from rag_research.types import Passage, Triplet
 
@@ -45,3 +47,15 @@ def test_contexts() -> None:
     )
     assert propositions_only(["a b c", "d e f"], chunks) == "a b c\nd e f"
     assert propositions_and_chunks([], []) == ""
+
+
+def test_only_what_was_told_is_kept() -> None:
+    told = "Salt Road was directed by Mia Orr in 1,931.\nWho directed Salt Road?"
+    good = Triplet("Salt Road", "director", "mia orr")
+    half = Triplet("Salt Road", "director", "?d")
+    number = Triplet("Salt Road", "year", "1931")
+    invented = Triplet("Salt Road", "director", "Elin Marrow")
+    part = Triplet("Salt Road", "director", "Mia Or")
+    assert only_verbatim([good, half, invented, part], told) == (good, half)
+    assert only_verbatim([number], told) == ()
+    assert trust([good, invented], told) == (good, invented)

@@ -194,6 +194,19 @@ def test_context_without_source_chunks() -> None:
     assert "Salt Road directed by Mia Orr" in without.requests[1].messages[-1].content
 
 
+def test_names_the_context_does_not_say_are_dropped_on_request() -> None:
+    script = {
+        "decompose": [DECOMPOSED],
+        "resolve": [reply(["Salt Road", "director", "Elin Marrow"])],
+        "answer": ["unknown"],
+    }
+    strict, trace, _, _ = run(script, support="verbatim")
+    assert strict.facts == ()
+    assert steps(trace, "resolve")[0]["kept"] == []
+    trusting, _, _, _ = run(script, rounds=1)
+    assert trusting.facts == (Triplet("Salt Road", "director", "Elin Marrow"),)
+
+
 def test_budget_counts_unique_chunks_or_propositions() -> None:
     script = {"decompose": [DECOMPOSED], "resolve": [reply()], "answer": ["x"]}
     chunks, _, _, _ = run(script, k=3)

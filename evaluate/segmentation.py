@@ -42,7 +42,7 @@ def extrinsic(config: SegmentationConfig) -> str:
     documents, questions = read_evidence(
         Path(str(config.passages)), config.dataset, config.questions
     )
-    encoder, tokens = unit_encoder(config).encoder, TokenCounter(str(config.encoder))
+    encoder, tokens = unit_encoder(config).encoder, TokenCounter(str(config.model))
     splits = equal_length_splits(config).items()
     return recall_table(
         {

@@ -28,7 +28,7 @@ class SegmentationConfig:
         sets: files in it, without ``.jsonl.gz``.
         lengths: file whose mean segment length the fixed and recursive peers use.
         checkpoints: released boundary networks or paths.
-        encoder: of the peers that need one; ``None`` leaves them out.
+        model: encoder of the peers that need one; ``None`` leaves them out.
         limit: documents of each set, the first ones.
         passages: JSON lines with passages and supporting facts, for the extrinsic table;
             ``None`` leaves it out.
@@ -44,7 +44,7 @@ class SegmentationConfig:
     sets: tuple[str, ...] = ("wiki_test", "meetings_test", "fiction_test")
     lengths: str = "wiki_train"
     checkpoints: tuple[str, ...] = ("boundary-light", "boundary-light-wiki")
-    encoder: str | None = "all-minilm-l6-v2"
+    model: str | None = "all-minilm-l6-v2"
     limit: int | None = None
     passages: str | None = None
     dataset: str = "hotpotqa"
@@ -70,7 +70,7 @@ class SetScores:
 
 def unit_encoder(config: SegmentationConfig) -> UnitEncoder:
     """The encoder of the peers."""
-    settings = {"model": config.encoder, "device": config.device}
+    settings = {"model": config.model, "device": config.device}
     encoder = SentenceEncoder(build(SentenceEncoder.Config, settings))
     return UnitEncoder(encoder, Path(config.cache) if config.cache else None)
 
@@ -85,7 +85,7 @@ def segmenters(config: SegmentationConfig) -> dict[str, Segmenter]:
         found[Path(name).stem] = boundary
     words, characters = _mean_length(config)
     found["text_tiling"] = TextTiling()
-    if config.encoder is not None:
+    if config.model is not None:
         encoder = unit_encoder(config)
         found["embedding_depth"] = EmbeddingDepth(encoder)
         found["semantic_chunker"] = SemanticChunker(encoder)

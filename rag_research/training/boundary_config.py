@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from rag_research.config.build import inert
 from rag_research.extract.boundary_features import Mode, Reading
+
+_FILE = re.compile(r"[^:]+(:[1-9]\d*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +18,7 @@ class BoundaryDataConfig:
 
     Args:
         folder: of the segmented documents.
-        train: files in it, without ``.jsonl.gz``.
+        train: files in it, without ``.jsonl.gz``; ``NAME:N`` takes its first N documents.
         validate: files in it that thresholds and epochs are chosen on.
         held_out: share of the documents of a training file that is kept for validation when no
             file in ``validate`` is of its kind (the part of the name before ``_``).
@@ -59,6 +62,8 @@ class BoundaryDataConfig:
     def __post_init__(self) -> None:
         if not self.train:
             raise ValueError("train: expected the name of at least one file.")
+        if wrong := [name for name in self.train if not _FILE.fullmatch(name)]:
+            raise ValueError(f"train: got {wrong[0]!r}, expected NAME or NAME:N.")
         for name in ("held_out", "soft_ends", "line_breaks"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected [0, 1).")
@@ -149,7 +154,7 @@ class BoundaryTrainingConfig:
         loss: see :class:`BoundaryLossConfig`.
         optimiser: see :class:`OptimiserConfig`.
         trainer: see :class:`TrainerConfig`.
-        encoder: frozen encoder: of the states (contextual), and teacher of the word table.
+        model: frozen encoder: of the states (contextual), and teacher of the word table.
         precision: of the encoder.
         table: a checkpoint whose word table is used again; ``None`` makes one from the
             training texts.
@@ -166,7 +171,7 @@ class BoundaryTrainingConfig:
     loss: BoundaryLossConfig = field(default_factory=BoundaryLossConfig)
     optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    encoder: str = "all-minilm-l6-v2"
+    model: str = "all-minilm-l6-v2"
     precision: Literal["bf16", "fp32"] = "bf16"
     table: str | None = None
     table_words: int = 20_000

@@ -80,8 +80,9 @@ def split_files(
     validate = [(name.partition("_")[0], name) for name in config.validate]
     training: list[tuple[str, SegmentedDocument]] = []
     validation: list[tuple[str, SegmentedDocument]] = []
-    for name in config.train:
-        documents = list(read_segmented(_file(folder, name)))
+    for item in config.train:
+        name, _, count = item.partition(":")
+        documents = list(read_segmented(_file(folder, name)))[: int(count) if count else None]
         kind = name.partition("_")[0]
         if kind not in {known for known, _ in validate} and config.held_out:
             Random(seed).shuffle(documents)

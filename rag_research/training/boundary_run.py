@@ -38,7 +38,7 @@ def boundary_parts(config: BoundaryTrainingConfig) -> tuple[BoundaryModule, Boun
     contextual = config.mode == "contextual"
     encoder = None
     if contextual or config.table is None:
-        settings = {"model": config.encoder, "precision": config.precision}
+        settings = {"model": config.model, "precision": config.precision}
         encoder = SentenceEncoder(build(SentenceEncoder.Config, settings))
     data = BoundaryData(
         config.data,
@@ -135,7 +135,7 @@ def _encoder_card(data: BoundaryData, config: BoundaryTrainingConfig) -> Mapping
         return None
     identity = data.encoder.identity
     return {
-        "model": config.encoder,
+        "model": config.model,
         "sha256": identity["weights"],
         "precision": identity["precision"],
     }
@@ -146,6 +146,6 @@ def _data_card(config: BoundaryTrainingConfig) -> dict[str, Any]:
     training, validation = split_files(config.data, config.seed)
     files = {}
     for name in (*config.data.train, *config.data.validate):
-        file = next(folder.glob(f"{name}.jsonl*"))
+        file = next(folder.glob(f"{name.partition(':')[0]}.jsonl*"))
         files[file.name] = sha256_of(file)
     return {"files": files, "training": len(training), "validation": len(validation)}

@@ -51,7 +51,7 @@ def test_a_trained_network_finds_the_joins(
 def test_checkpoints_hold_plain_types(
     command: ModuleType, settings: list[str], tmp_path: Path
 ) -> None:
-    assert command.main([*settings, "trainer.epochs=1"]) == 0
+    assert command.main([*settings, "trainer.epochs=1", "data.train=[toy_train:20]"]) == 0
     for name in ("best.ckpt", "last.ckpt"):
         kept = torch.load(tmp_path / "run" / name, weights_only=True)
         assert kept["epoch"] == 0 and "hyper_parameters" not in kept
@@ -135,6 +135,8 @@ def test_errors_have_words(
 ) -> None:
     assert command.main([*settings, "data.train=[toy_trian]"]) == 2
     assert "toy_trian" in capsys.readouterr().err
+    assert command.main([*settings, "data.train=[toy_train:all]"]) == 2
+    assert "NAME:N" in capsys.readouterr().err
     assert command.main([*settings, "network.hiden=[4]"]) == 2
     assert "Did you mean 'hidden'" in capsys.readouterr().err
     with pytest.raises(ModelNotFoundError, match="boundary-lihgt"):

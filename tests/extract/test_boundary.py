@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_research.errors import ModelNotFoundError
+from rag_research.errors import ArtifactError, ModelNotFoundError
 from rag_research.extract.boundary import Boundary
 from rag_research.extract.boundary_checkpoint import find_checkpoint
 from rag_research.extract.spans import Source, check_tiling, map_spans
 from rag_research.registry import SEGMENTERS
+from rag_research.runtime.weights import resolve_model
 
 TEXTS = st.text(alphabet="aB1 .!?:\n。é\u0627،؟，\u4e2d\U0001f600&;", max_size=160)
 SEA = (
@@ -124,3 +125,26 @@ def test_released_networks_are_found_by_name_and_by_path() -> None:
     assert find_checkpoint(str(path)) == path
     with pytest.raises(ModelNotFoundError, match="boundary-light"):
         find_checkpoint("boundary-ligth")
+
+
+def test_the_contextual_network_wants_its_own_encoder() -> None:
+    """Its pieces tile, follow the encoder's states, and other weights are refused."""
+    try:
+        resolve_model("all-minilm-l6-v2")
+    except ModelNotFoundError:
+        pytest.skip("all-minilm-l6-v2 is not fetched")
+    found = Boundary(Boundary.Config(checkpoint="boundary-minilm", device="cpu"))
+    for text in ("", "Word", SEA * 2 + TAX * 2, CHINESE):
+        (pieces,) = found.segment([text])
+        check_tiling(text, pieces)
+    units, logits = found.logits(SEA * 2 + TAX * 2)
+    assert len(logits) == len(units) - 1
+    light = Boundary(Boundary.Config(checkpoint="boundary-light-wiki"))
+    assert not (abs(logits - light.logits(SEA * 2 + TAX * 2)[1]) < 1e-3).all()
+    try:
+        resolve_model("bge-small-en-v1.5")
+    except ModelNotFoundError:
+        return
+    other = Boundary(Boundary.Config(checkpoint="boundary-minilm", encoder="bge-small-en-v1.5"))
+    with pytest.raises(ArtifactError, match="was trained on states of"):
+        other.segment([SEA])

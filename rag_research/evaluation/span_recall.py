@@ -63,7 +63,12 @@ def read_evidence(
     for row in json_rows(existing(path, "file of passages")):
         if row.text("dataset", "") != dataset or len(found) >= questions:
             continue
-        facts = {(title, int(number)) for title, number in row.require("supporting_facts")}
+        # Published as [title, 3], or as [title, [0, 3]] in some copies.
+        facts = {
+            (title, int(number))
+            for title, numbers in row.require("supporting_facts")
+            for number in (numbers if isinstance(numbers, list) else [numbers])
+        }
         gold = []
         for passage in row.require("passages"):
             sentences = passage["sentences"]

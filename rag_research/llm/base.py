@@ -84,12 +84,3 @@ class LLM(Protocol):
             BudgetExceededError: a budget wrapper is spent.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Money per million tokens; zero for local models."""
-
-    input: float = 0.0
-    output: float = 0.0
-    currency: str = field(default="USD")

@@ -11,6 +11,7 @@ from pathlib import Path
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
 from rag_research.errors import RagResearchError
+from rag_research.evaluation.equal_lengths import equal_length_pieces
 from rag_research.evaluation.segmentation import (
     SegmentationConfig,
     read_set,
@@ -21,7 +22,6 @@ from rag_research.evaluation.segmentation import (
 )
 from rag_research.evaluation.span_recall import (
     TokenCounter,
-    equal_length_splits,
     read_evidence,
     recall_table,
     span_recall,
@@ -43,11 +43,11 @@ def extrinsic(config: SegmentationConfig) -> str:
         Path(str(config.passages)), config.dataset, config.questions
     )
     encoder, tokens = unit_encoder(config).encoder, TokenCounter(str(config.model))
-    splits = equal_length_splits(config).items()
+    splits = equal_length_pieces(config, documents).items()
     return recall_table(
         {
-            name: span_recall(split, documents, questions, encoder, tokens, config.budgets)
-            for name, split in splits
+            name: span_recall(documents, pieces, questions, encoder, tokens, config.budgets)
+            for name, pieces in splits
         }
     )
 

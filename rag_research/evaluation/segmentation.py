@@ -30,11 +30,12 @@ class SegmentationConfig:
         checkpoints: released boundary networks or paths.
         model: encoder of the peers that need one; ``None`` leaves them out.
         limit: documents of each set, the first ones.
-        passages: JSON lines with passages and supporting facts, for the extrinsic table;
-            ``None`` leaves it out.
-        dataset: rows of ``passages`` whose field ``dataset`` is this.
+        passages: rows with passages and supporting facts, for the extrinsic table; ``None``
+            leaves it out.
+        dataset: rows of ``passages`` whose field ``dataset`` is this, or that have none.
         questions: of the extrinsic table, the first ones.
-        span_words: length the spans of all splits aim at in the extrinsic table.
+        span_words: length the networks' spans aim at in the extrinsic table; the peers are fitted
+            to the mean length that comes of it.
         budgets: tokens of evidence.
         cache: folder of the encoder's states; ``None`` keeps none, so that speeds are real.
         device: of encoders.

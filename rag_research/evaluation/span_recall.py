@@ -8,19 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rag_research.config.build import build
-from rag_research.corpus.records import existing, json_rows
+from rag_research.corpus.records import Row, existing, json_rows
 from rag_research.embed.base import Encoder
-from rag_research.evaluation.segmentation import SegmentationConfig
-from rag_research.extract.boundary import Boundary
-from rag_research.extract.fixed import Fixed
-from rag_research.extract.recursive import Recursive
-from rag_research.extract.sentences import Sentences
-from rag_research.extract.spans import Segmenter, check_tiling
+from rag_research.evaluation.equal_lengths import mean_words
+from rag_research.extract.spans import Interval, check_tiling
 from rag_research.runtime.weights import resolve_model
-
-Interval = tuple[int, int]
-_CHARACTERS_A_WORD = 6.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +49,22 @@ class SpanRecall:
 def read_evidence(
     path: Path, dataset: str, questions: int
 ) -> tuple[list[str], list[EvidenceQuestion]]:
-    """Documents (distinct passages, sentences joined as published) and questions over them."""
+    """Documents (distinct passages) and questions over them.
+
+    Sentences are joined as published, with a space where two would run into each other.
+
+    Args:
+        path: rows with ``passages`` (title and sentences), or with ``context`` as HotpotQA and
+            2WikiMultihopQA publish it.
+        dataset: rows with another ``dataset`` are left out; rows without one are kept.
+        questions: the first ones.
+    """
     documents: dict[str, int] = {}
     found: list[EvidenceQuestion] = []
     for row in json_rows(existing(path, "file of passages")):
-        if row.text("dataset", "") != dataset or len(found) >= questions:
+        if len(found) >= questions:
+            break
+        if row.text("dataset", dataset) != dataset:
             continue
         # Published as [title, 3], or as [title, [0, 3]] in some copies.
         facts = {
@@ -69,63 +72,56 @@ def read_evidence(
             for title, numbers in row.require("supporting_facts")
             for number in (numbers if isinstance(numbers, list) else [numbers])
         }
-        gold = []
-        for passage in row.require("passages"):
-            sentences = passage["sentences"]
-            text = "".join(sentences)
+        gold = set()
+        for title, sentences in _passages(row):
+            text, places = _joined(sentences)
             number = documents.setdefault(text, len(documents))
-            position = 0
-            for index, sentence in enumerate(sentences):
-                end = position + len(sentence)
-                if (passage["title"], index) in facts and sentence.strip():
-                    blank = len(sentence) - len(sentence.lstrip())
-                    gold.append((number, (position + blank, end - _trailing(sentence))))
-                position = end
-        found.append(EvidenceQuestion(row.text("question"), tuple(gold)))
+            for index, (start, end) in enumerate(places):
+                if (title, index) in facts and start < end:
+                    gold.add((number, (start, end)))
+        found.append(EvidenceQuestion(row.text("question"), tuple(sorted(gold))))
     return list(documents), found
 
 
-def equal_length_splits(config: SegmentationConfig) -> dict[str, Segmenter]:
-    """Ways of cutting whose spans aim at the same length; sentences are as long as they are."""
-    size = config.span_words
-    found: dict[str, Segmenter] = {}
-    for name in config.checkpoints:
-        settings = {
-            "checkpoint": name,
-            "decoder": "viterbi",
-            "max_words": size + size // 2,
-            "min_words": size // 3,
-            "device": config.device,
-        }
-        found[Path(name).stem] = Boundary(build(Boundary.Config, settings))
-    found["sentences"] = Sentences(Sentences.Config())
-    found["fixed"] = Fixed(Fixed.Config(size=size))
-    characters = round(size * _CHARACTERS_A_WORD)
-    found["recursive"] = Recursive(Recursive.Config(size=characters))
-    return found
+def _passages(row: Row) -> list[tuple[str, list[str]]]:
+    if "passages" in row.values:
+        return [(passage["title"], passage["sentences"]) for passage in row.items("passages")]
+    return [(title, sentences) for title, sentences in row.items("context")]
+
+
+def _joined(sentences: Sequence[str]) -> tuple[str, list[Interval]]:
+    """One text, and where each sentence without the white space around it lies in it."""
+    text, places = "", []
+    for sentence in sentences:
+        if text and sentence and not (text[-1].isspace() or sentence[0].isspace()):
+            text += " "
+        start = len(text) + len(sentence) - len(sentence.lstrip())
+        text += sentence
+        places.append((start, start + len(sentence.strip())))
+    return text, places
 
 
 def span_recall(
-    segmenter: Segmenter,
     documents: Sequence[str],
+    pieces: Sequence[Sequence[Interval]],
     questions: Sequence[EvidenceQuestion],
     encoder: Encoder,
     token_counts: Mapping[str, int] | TokenCounter,
     budgets: Sequence[int],
 ) -> SpanRecall:
-    """Cut, embed and rank the spans of all documents for each question, fill the budgets.
+    """Embed and rank the spans of all documents for each question, fill the budgets.
 
     Spans are taken from the best on; one that no longer fits ends the evidence.
 
     Args:
-        segmenter: the one thing that differs between rows of the table.
         documents: the pool.
+        pieces: spans that tile each document; the one thing that differs between rows of the
+            table.
         questions: with gold sentences in it.
         encoder: ranks spans by cosine.
         token_counts: tokens of a span.
         budgets: in tokens.
     """
-    pieces = segmenter.segment(documents)
     spans: list[tuple[int, Interval]] = []
     for number, (text, own) in enumerate(zip(documents, pieces, strict=True)):
         check_tiling(text, own)
@@ -147,7 +143,7 @@ def span_recall(
     share = 100 / max(total, 1)
     return SpanRecall(
         len(spans),
-        float(np.mean([len(text.split()) for text in texts])),
+        mean_words(documents, pieces),
         whole * share,
         {budget: count * share for budget, count in kept.items()},
     )
@@ -176,10 +172,6 @@ def recall_table(rows: Mapping[str, SpanRecall]) -> str:
         cells += [f"{row.recall[budget]:.1f}" for budget in budgets]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def _trailing(sentence: str) -> int:
-    return len(sentence) - len(sentence.rstrip())
 
 
 def _inside(sentence: tuple[int, Interval], pieces: Sequence[Sequence[Interval]]) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from rag_research.config.build import build
-from rag_research.evaluation.segmentation import SegmentationConfig
+from rag_research.evaluation.segmentation import SegmentationConfig, network_labels
 from rag_research.extract.boundary import Boundary
 from rag_research.extract.fixed import Fixed
 from rag_research.extract.recursive import Recursive
@@ -101,7 +100,7 @@ def equal_length_pieces(config: SegmentationConfig, texts: Sequence[str]) -> dic
     """
     size = config.span_words
     found: dict[str, Pieces] = {}
-    for name in config.checkpoints:
+    for label, name in network_labels(config.checkpoints).items():
         settings = {
             "checkpoint": name,
             "decoder": "viterbi",
@@ -109,7 +108,7 @@ def equal_length_pieces(config: SegmentationConfig, texts: Sequence[str]) -> dic
             "min_words": size // 3,
             "device": config.device,
         }
-        found[Path(name).stem] = Boundary(build(Boundary.Config, settings)).segment(texts)
+        found[label] = Boundary(build(Boundary.Config, settings)).segment(texts)
     lengths = [mean_words(texts, pieces) for pieces in found.values()]
     target = float(np.mean(lengths)) if lengths else float(size)
     found["sentences"] = Sentences(Sentences.Config()).segment(texts)

@@ -76,14 +76,23 @@ def unit_encoder(config: SegmentationConfig) -> UnitEncoder:
     return UnitEncoder(encoder, Path(config.cache) if config.cache else None)
 
 
+def network_labels(checkpoints: Sequence[str]) -> dict[str, str]:
+    """Checkpoints by their names in a table: of the file, or the whole path where two agree."""
+    stems = [name.removesuffix(".safetensors").rsplit("/", 1)[-1] for name in checkpoints]
+    return {
+        stem if stems.count(stem) == 1 else name: name
+        for stem, name in zip(stems, checkpoints, strict=True)
+    }
+
+
 def segmenters(config: SegmentationConfig) -> dict[str, Segmenter]:
     """The networks and their peers, by the name in the table."""
     found: dict[str, Segmenter] = {}
-    for name in config.checkpoints:
+    for label, name in network_labels(config.checkpoints).items():
         boundary = Boundary(Boundary.Config(checkpoint=name, device=config.device))
         if config.cache and boundary.encoder is not None:
             boundary.encoder.cache = Path(config.cache)
-        found[Path(name).stem] = boundary
+        found[label] = boundary
     words, characters = _mean_length(config)
     found["text_tiling"] = TextTiling()
     if config.model is not None:

@@ -137,7 +137,7 @@ def span_recall(
         spent = np.cumsum(tokens[order])
         total += len(question.gold)
         whole += sum(_inside(sentence, pieces) for sentence in question.gold)
-        for budget in budgets:
+        for budget in kept:
             taken = {spans[i] for i in order[: int(np.searchsorted(spent, budget, "right"))]}
             kept[budget] += sum(_covered(sentence, taken, pieces) for sentence in question.gold)
     share = 100 / max(total, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +15,11 @@ from torch import Tensor
 from rag_research.errors import DataError
 from rag_research.graph.pagerank import personalized_pagerank
 from rag_research.graph.transition import Transition, compressed, spread
+
+try:  # the kernel behind `coo_array.tocsr`, without its checks, which cost more than it does here
+    from scipy.sparse._sparsetools import coo_tocsr
+except ImportError:
+    coo_tocsr = None
 
 
 class EdgeList(NamedTuple):
@@ -67,13 +73,10 @@ class Blocks:
         """
         sizes = [graph.num_nodes for graph in graphs]
         total = sum(sizes)
-        source, target, weight = _concatenated(graphs, undirected, dtype)
-        coordinates = coo_array((weight, (target, source)), shape=(total, total))
-        coordinates.has_canonical_format = True  # keeps scipy from sorting and merging
-        rows = coordinates.tocsr()
-        columns = torch.from_numpy(rows.indices)
-        values = torch.from_numpy(rows.data)
-        transposed = compressed(torch.from_numpy(rows.indptr), columns, values, total)
+        source, target, weight = _concatenated(graphs, sizes, undirected, dtype)
+        pointers, indices, data = _sorted_by_row(target, source, weight, total)
+        columns, values = torch.from_numpy(indices), torch.from_numpy(data)
+        transposed = compressed(torch.from_numpy(pointers), columns, values, total)
         if undirected:  # sums of rows are sums of columns
             degree = torch.mv(transposed, torch.ones(total, dtype=dtype))
         else:
@@ -123,57 +126,78 @@ class Blocks:
 
 
 def _concatenated(
-    graphs: Sequence[EdgeList], undirected: bool, dtype: torch.dtype
+    graphs: Sequence[EdgeList], sizes: Sequence[int], undirected: bool, dtype: torch.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sources, targets (shifted to the graph's block) and weights of all edges."""
     lists = [np.asarray(graph.edge_index) for graph in graphs]
     for number, edges in enumerate(lists):
-        if edges.ndim != 2 or edges.shape[0] != 2:
+        if edges.ndim != 2 or len(edges) != 2:
             raise DataError(f"graphs[{number}].edge_index: got {edges.shape}, expected [2, E]")
     # One call for all graphs at each step: calls, not bytes, are the cost of small graphs.
     counts = [edges.shape[1] for edges in lists]
-    offsets = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
     listed = sum(counts)
     ends = np.empty((2, 2 * listed if undirected else listed), np.int32)
     weight = np.empty(ends.shape[1], np.float64 if dtype == torch.float64 else np.float32)
-    if listed:
-        np.concatenate(lists, axis=1, out=ends[:, :listed], casting="unsafe")
-        weights = [_weights(graph, edges) for graph, edges in zip(graphs, lists, strict=True)]
-        np.concatenate(weights, out=weight[:listed], casting="unsafe")
-        _check_range(ends[:, :listed], np.array(counts), np.diff(offsets))
-        ends[:, :listed] += np.repeat(offsets[:-1].astype(np.int32), counts)
-    if undirected:
-        ends[0, listed:], ends[1, listed:] = ends[1, :listed], ends[0, :listed]
-        weight[listed:] = weight[:listed]
-        loops = ends[0] == ends[1]
-        if loops.any():
-            weight[loops] *= 0.5  # both copies fall on one entry
-    if weight.size and not (weight.min() >= 0 and np.isfinite(weight.max())):
+    if not listed:
+        return ends[0], ends[1], weight
+    once, own = ends[:, :listed], weight[:listed]
+    wide = np.concatenate(lists, axis=1, dtype=np.int64, casting="unsafe")
+    _check_range(wide, np.array(counts), np.array(sizes))
+    starts = np.cumsum(sizes) - sizes
+    np.add(wide, np.repeat(starts, counts), out=once, casting="unsafe")
+    np.concatenate(_weights(graphs, counts), out=own, casting="unsafe")
+    if not (own.min() >= 0 and math.isfinite(own.max())):  # a NaN fails the first comparison
         raise DataError("edge_weight: got a negative or non-finite value, expected finite, >= 0")
+    if undirected:
+        loops = once[0] == once[1]
+        if loops.any():
+            own[loops] *= 0.5  # both copies fall on one entry
+        ends[:, listed:] = once[::-1]
+        weight[listed:] = own
     return ends[0], ends[1], weight
 
 
-def _weights(graph: EdgeList, edges: np.ndarray) -> np.ndarray:
-    if graph.edge_weight is None:
-        return np.ones(edges.shape[1], np.float32)
-    weights = np.asarray(graph.edge_weight)
-    if weights.shape != edges.shape[1:]:
-        raise DataError(
-            f"edge_weight: got shape {weights.shape}, expected [{edges.shape[1]}], one an edge"
-        )
+def _weights(graphs: Sequence[EdgeList], counts: Sequence[int]) -> list[np.ndarray]:
+    weights = [
+        np.ones(count, np.float32) if graph.edge_weight is None else np.asarray(graph.edge_weight)
+        for graph, count in zip(graphs, counts, strict=True)
+    ]
+    for number, (weight, count) in enumerate(zip(weights, counts, strict=True)):
+        if weight.shape != (count,):
+            raise DataError(
+                f"graphs[{number}].edge_weight: got shape {weight.shape}, expected [{count}], "
+                "one an edge"
+            )
     return weights
 
 
+def _sorted_by_row(
+    rows: np.ndarray, columns: np.ndarray, values: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pointers, columns and values of compressed rows by counting sort, nothing merged."""
+    if coo_tocsr is None:
+        coordinates = coo_array((values, (rows, columns)), shape=(size, size))
+        coordinates.has_canonical_format = True  # keeps scipy from sorting and merging
+        found = coordinates.tocsr()
+        return found.indptr, found.indices, found.data
+    pointers = np.empty(size + 1, rows.dtype)
+    sorted_columns, sorted_values = np.empty_like(columns), np.empty_like(values)
+    arrays = (rows, columns, values, pointers, sorted_columns, sorted_values)
+    coo_tocsr(size, size, len(rows), *arrays)
+    return pointers, sorted_columns, sorted_values
+
+
 def _check_range(ends: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> None:
-    """Every end of an edge lies within its own graph; two passes for the whole batch."""
+    """Every end of an edge lies within its own graph; one pass for the whole batch."""
     filled = np.flatnonzero(counts)
     starts = (np.cumsum(counts) - counts)[filled]
-    low = np.minimum.reduceat(ends, starts, axis=1).min(axis=0)
-    high = np.maximum.reduceat(ends, starts, axis=1).max(axis=0)
-    wrong = np.flatnonzero((low < 0) | (high >= sizes[filled]))
+    # Read without sign, a negative index is larger than any size.
+    highest = np.maximum.reduceat(ends.view(np.uint64), starts, axis=1).max(axis=0)
+    wrong = np.flatnonzero(highest >= sizes[filled].astype(np.uint64))
     if wrong.size:
         at = wrong[0]
+        own = ends[:, starts[at] : starts[at] + counts[filled[at]]]
         raise DataError(
-            f"graphs[{filled[at]}].edge_index: got indices {low[at]} to {high[at]}, "
+            f"graphs[{filled[at]}].edge_index: got indices {own.min()} to {own.max()}, "
             f"expected 0 to {sizes[filled[at]] - 1}"
         )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -55,8 +56,8 @@ def personalized_pagerank(
             float32).
         method: "auto" takes "chebyshev" for symmetric weights, else "power".
         tile: queries multiplied at once. Default: what fits the cache; all on an accelerator.
-        blocks: block of each node, [N], for block-diagonal batches: sums and tolerance are then
-            those of each block.
+        blocks: block of each node, [N], non-decreasing, for block-diagonal batches: sums and
+            tolerance are then those of each block.
 
     Shapes:
         transition [N, N], seeds [N, B] or [N] -> [N, B] or [N], in the transition's precision.
@@ -70,7 +71,7 @@ def personalized_pagerank(
     if isinstance(transition, Tensor):
         transition = Transition.from_sparse(transition)
     _check(transition, seeds, restart, tol, method, tile)
-    columns = seeds.to(transition.device, transition.dtype)
+    columns = seeds.detach().to(transition.device, transition.dtype)
     columns = columns.unsqueeze(1) if seeds.dim() == 1 else columns
     if restart == 1.0 or columns.numel() == 0:
         return columns.reshape(seeds.shape).clone()
@@ -78,18 +79,19 @@ def personalized_pagerank(
     energy = torch.empty_like(columns, memory_format=torch.contiguous_format)
     width = tile or _tile(transition, columns.shape[1])
     parts = -(-columns.shape[1] // width)
+    total = _Sums(blocks)
     for source, out in zip(
         columns.tensor_split(parts, 1), energy.tensor_split(parts, 1), strict=True
     ):
         # One column as a vector: the matrix-vector kernel is the faster one there.
         seed = source.squeeze(1).contiguous() if source.shape[1] == 1 else source.contiguous()
-        sums = _sums(seed, blocks)
+        sums = total(seed)
         excess = None
         if transition.device.type == "cpu":
             limit = 0.9 * tol * restart / (1 - restart)  # a tenth is left to rounding
-            excess = _certificate(limit, sums, transition.dangling, blocks)
+            excess = _certificate(limit, sums, transition.dangling, total)
         walk = _iterate(transition.matrix, seed, restart, plan, excess)
-        out.copy_(_normalised(walk, sums, blocks).reshape(out.shape))
+        out.copy_(_normalised(walk, sums, total).reshape(out.shape))
     return energy.reshape(seeds.shape)
 
 
@@ -188,7 +190,7 @@ def _iterate(
             if ratio <= 1:
                 return following
             # A test costs about half a step, so the next is where success is likely.
-            test = step + max(1, round(math.log(ratio) / -math.log(plan.rate)))
+            test = step + math.ceil(math.log(ratio) / -math.log(plan.rate))
         if radius:
             before.lerp_(following, omega)
             before, walk = walk, before
@@ -199,7 +201,7 @@ def _iterate(
 
 
 def _certificate(
-    limit: float, sums: Tensor, dangling: bool, blocks: Tensor | None
+    limit: float, sums: Tensor, dangling: bool, total: _Sums
 ) -> Callable[[Tensor, Tensor], float]:
     """How many times too far one plain step moved for the L1 error to be within the tolerance.
 
@@ -210,26 +212,51 @@ def _certificate(
     floor = torch.finfo(sums.dtype).tiny  # columns without seeds do not move
 
     def excess(walk: Tensor, following: Tensor) -> float:
-        moved = _sums(torch.sub(following, walk).abs_(), blocks)
+        moved = total(torch.sub(following, walk).abs_())
         left = sums
         if dangling:
-            left = _sums(following, blocks)
+            left = total(following)
             moved = moved + torch.minimum(moved, (sums - left).clamp_(min=0))
         return float((moved / left.clamp(min=floor)).max()) / limit
 
     return excess
 
 
-def _sums(values: Tensor, blocks: Tensor | None) -> Tensor:
-    """Column sums, of each block where there are blocks: [B] or [blocks, B]."""
-    if blocks is None:
-        return values.sum(0)
-    count = int(blocks[-1]) + 1 if blocks.numel() else 0
-    return values.new_zeros(count, *values.shape[1:]).index_add_(0, blocks, values)
+class _Sums:
+    """Column sums, of each block where there are blocks: [B] or [blocks, B].
+
+    Args:
+        blocks: block of each node, non-decreasing, or None. On a CPU blocks without nodes have
+            no row in the sums.
+    """
+
+    def __init__(self, blocks: Tensor | None) -> None:
+        self._blocks = blocks
+        self._starts = None
+        if blocks is not None and blocks.device.type == "cpu":
+            ids = blocks.numpy()
+            self._starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+            self._lengths = np.diff(self._starts, append=len(ids))
+
+    def __call__(self, values: Tensor) -> Tensor:
+        if self._blocks is None:
+            return values.sum(0)
+        if self._starts is not None:  # a fifth of the time of adding node by node
+            return torch.from_numpy(np.add.reduceat(values.numpy(), self._starts))
+        count = int(self._blocks[-1]) + 1
+        found = values.new_zeros(count, *values.shape[1:])
+        return found.index_add_(0, self._blocks, values)
+
+    def each_node(self, sums: Tensor) -> Tensor:
+        """The entry of a node's block for each node, [B] or [N, B]."""
+        if self._blocks is None:
+            return sums
+        if self._starts is not None:
+            return torch.from_numpy(np.repeat(sums.numpy(), self._lengths, axis=0))
+        return sums.index_select(0, self._blocks)
 
 
-def _normalised(walk: Tensor, sums: Tensor, blocks: Tensor | None) -> Tensor:
+def _normalised(walk: Tensor, sums: Tensor, total: _Sums) -> Tensor:
     walk = walk.clamp_(min=0)  # an accelerated step may fall below zero by less than the tolerance
-    reached = _sums(walk, blocks)
-    factor = sums / reached.where(reached > 0, 1.0)
-    return walk.mul_(factor if blocks is None else factor.index_select(0, blocks))
+    reached = total(walk)
+    return walk.mul_(total.each_node(sums / reached.where(reached > 0, 1.0)))

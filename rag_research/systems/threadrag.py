@@ -71,8 +71,7 @@ class ThreadRAGConfig:
     chunk_overlap: int = 150
     fusion: Fusion = "min_max"
     units: Literal["spans", "triplets"] = "spans"
-    # The paper's own segmenter, `boundary`, becomes the default with its released weights.
-    segmenter: Any = slot(SEGMENTERS, "sentences")
+    segmenter: Any = slot(SEGMENTERS, "boundary")
     entities: Any = slot(ENTITY_FINDERS, "named_entities")
     title_entity: Literal["none", "each_span"] = "none"
     embedded: Literal["span", "titled_span"] = "span"

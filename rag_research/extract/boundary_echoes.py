@@ -97,7 +97,8 @@ def ranks(scores: Features) -> Features:
     """
     found = np.empty(len(scores), dtype=np.float32)
     found[np.argsort(scores, kind="stable")] = np.arange(len(scores))
-    return found / max(len(scores) - 1, 1)
+    found /= max(len(scores) - 1, 1)
+    return found
 
 
 def _nearest(unit: Features, start: int) -> Features:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rag_research.config.build import build, to_dict
 from rag_research.errors import ArtifactError, ModelNotFoundError, did_you_mean
 from rag_research.extract.boundaries import DecodingConfig
-from rag_research.extract.boundary_features import VERSION, Mode
+from rag_research.extract.boundary_features import VERSIONS, Mode
 from rag_research.extract.word_table import WordTable
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ def load_checkpoint(name: str) -> BoundaryCheckpoint:
 
     path = find_checkpoint(name)
     card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    if card["feature_version"] != VERSION:
+    if card["feature_version"] != (wanted := VERSIONS[card["mode"]]):
         raise ArtifactError(
             f"{path} reads features of version {card['feature_version']}, this package makes "
-            f"version {VERSION}. Train it again with train/boundary.py."
+            f"version {wanted}. Train it again with train/boundary.py."
         )
     tensors = load_file(path)
     state = {
@@ -102,6 +102,20 @@ def load_checkpoint(name: str) -> BoundaryCheckpoint:
     network = BoundaryMLP(len(state["mean"]), card["hidden"])
     network.load_state_dict(state)
     return BoundaryCheckpoint(network.eval(), WordTable.from_tensors(tensors), card, path.stem)
+
+
+def load_table(name: str) -> WordTable:
+    """The word table of a network of any version of the features.
+
+    Args:
+        name: as for :func:`load_checkpoint`.
+
+    Raises:
+        ModelNotFoundError: there is no such file.
+    """
+    from safetensors.numpy import load_file
+
+    return WordTable.from_tensors(load_file(find_checkpoint(name)))
 
 
 def find_checkpoint(name: str) -> Path:

@@ -10,21 +10,23 @@ distance from the last cut is no input but the business of the decoder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
+from rag_research.extract.boundary_echoes import echo_features, lead_features
 from rag_research.extract.lexical_links import lexical_links
 from rag_research.extract.subject_flags import subject_flags
 from rag_research.extract.surface_flags import Features, surface_flags
 from rag_research.extract.unit_states import UnitStates
-from rag_research.extract.window_features import window_features
+from rag_research.extract.window_features import directions, window_features
 from rag_research.extract.word_table import WordTable
 
 Mode = Literal["contextual", "light"]
 Reading = Literal["cosines", "tokens"]  # what the contextual mode reads of the states
-VERSION = 1  # raise it when a column changes: released networks name the version they read
+# Raise one when a column of that mode changes: released networks name the version they read.
+VERSIONS: Mapping[Mode, int] = {"light": 1, "contextual": 2}
 _WIDE = 4  # units on each side whose mean is an input of its own
 _FLAG_SHIFTS = (-2, -1, 1, 2)
 _COSINE_SHIFTS = (-1, 1)
@@ -58,7 +60,9 @@ def light_features(text: str, units: Sequence[tuple[int, int]], table: WordTable
 
 
 def contextual_features(light: Features, states: UnitStates, reading: Reading) -> Features:
-    """What ``light`` sees, window cosines of the encoder's means, and with ``tokens`` the states.
+    """What ``light`` sees, cosines of the encoder's means, and with ``tokens`` the states.
+
+    Cosines are those of windows, with the opening, and with the nearest earlier units.
 
     The states are those of the last token before the cut and of the first after it, and the
     means of the units before and after, and of the four units on each side: the paper's inputs.
@@ -70,14 +74,15 @@ def contextual_features(light: Features, states: UnitStates, reading: Reading) -
         reading: ``cosines`` or ``tokens``.
 
     Shapes:
-        [C, L], U units -> [C, L + 99] (``cosines``), [C, L + 99 + 6 * D] (``tokens``)
+        [C, L], U units -> [C, L + 200] (``cosines``), [C, L + 200 + 6 * D] (``tokens``)
     """
     mean = states.mean.astype(np.float32)
     cosines = window_features(mean)
     blocks = [light, cosines, *(shifted(cosines, by) for by in _COSINE_SHIFTS)]
+    blocks += [lead_features(mean), echo_features(mean)]
     if reading == "tokens":
         last, first = states.last[:-1].astype(np.float32), states.first[1:].astype(np.float32)
-        blocks += [_unit(last), _unit(first), *around(mean)]
+        blocks += [directions(last), directions(first), *around(mean)]
     return np.concatenate(blocks, axis=1)
 
 
@@ -100,15 +105,9 @@ def around(vectors: Features) -> list[Features]:
     count, width = vectors.shape
     if count < 2:
         return [np.zeros((0, width), np.float32)] * 4
-    unit = _unit(vectors)
+    unit = directions(vectors)
     sums = np.concatenate([np.zeros((1, width), np.float32), np.cumsum(unit, axis=0)])
     at = np.arange(1, count)
     left = sums[at] - sums[np.maximum(at - _WIDE, 0)]
     right = sums[np.minimum(at + _WIDE, count)] - sums[at]
-    return [unit[:-1], unit[1:], _unit(left), _unit(right)]
-
-
-def _unit(vectors: Features) -> Features:
-    norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    found: Features = vectors / np.maximum(norms, 1e-9)
-    return found
+    return [unit[:-1], unit[1:], directions(left), directions(right)]

@@ -36,15 +36,15 @@ def window_features(vectors: Features, windows: Sequence[int] = WINDOWS) -> Feat
     cuts = len(vectors) - 1
     if cuts < 1:
         return np.zeros((0, 4 * len(windows) + _PATCH**2 + 4), dtype=np.float32)
-    unit = _normalised(vectors)
+    unit = directions(vectors)
     sums = np.concatenate([np.zeros((1, unit.shape[1]), np.float32), np.cumsum(unit, axis=0)])
     at = np.arange(1, cuts + 1)
     columns: list[Features] = []
     for width in windows:
         left = sums[at] - sums[np.maximum(at - width, 0)]
         right = sums[np.minimum(at + width, cuts + 1)] - sums[at]
-        cosine = (_normalised(left) * _normalised(right)).sum(axis=1)
-        columns += [cosine, depth(cosine), _z_score(cosine), _local_z_score(cosine)]
+        cosine = (directions(left) * directions(right)).sum(axis=1)
+        columns += [cosine, depth(cosine), z_scores(cosine), _local_z_score(cosine)]
     columns += _pairs(unit)
     columns += _coherence(sums, at, cuts + 1)
     return np.stack(columns, axis=1).astype(np.float32)
@@ -63,13 +63,15 @@ def depth(scores: Features, reach: int = _REACH) -> Features:
     return found
 
 
-def _normalised(vectors: Features) -> Features:
+def directions(vectors: Features) -> Features:
+    """Vectors at length 1; zeros stay zeros. [N, D] -> [N, D]"""
     norms = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     found: Features = vectors / np.maximum(norms, 1e-9)
     return found
 
 
-def _z_score(scores: Features) -> Features:
+def z_scores(scores: Features) -> Features:
+    """``(x - mean) / (deviation + 1e-4)``. [N] -> [N]"""
     found: Features = (scores - scores.mean()) / (scores.std() + 1e-4)
     return found
 

@@ -14,8 +14,8 @@ import torch
 from rag_research.config.build import build, to_dict
 from rag_research.embed.sentence_encoder import SentenceEncoder
 from rag_research.extract.boundaries import DecodingConfig
-from rag_research.extract.boundary_checkpoint import load_checkpoint, save_checkpoint
-from rag_research.extract.boundary_features import VERSION
+from rag_research.extract.boundary_checkpoint import load_table, save_checkpoint
+from rag_research.extract.boundary_features import VERSIONS
 from rag_research.models.boundary_mlp import BoundaryMLP
 from rag_research.models.losses import balancing_weight
 from rag_research.runtime.carriers import sha256_of
@@ -44,7 +44,7 @@ def boundary_parts(config: BoundaryTrainingConfig) -> tuple[BoundaryModule, Boun
         config.data,
         encoder,
         contextual=contextual,
-        table=load_checkpoint(config.table).table if config.table else None,
+        table=load_table(config.table) if config.table else None,
         table_words=config.table_words,
         seed=config.seed,
     )
@@ -84,7 +84,7 @@ def export_boundary(
     card: dict[str, Any] = {
         "name": path.stem,
         "mode": config.mode,
-        "feature_version": VERSION,
+        "feature_version": VERSIONS[config.mode],
         "hidden": list(config.network.hidden),
         "encoder": _encoder_card(data, config),
         "states": config.data.states if config.mode == "contextual" else None,

@@ -35,9 +35,10 @@ def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
         filename=BEST,
         monitor=monitor,
         mode="max",
-        save_last=True,
         enable_version_counter=False,
     )
+    # `save_last` would write only where the figure grew, and a resumed run would lose epochs.
+    last = ModelCheckpoint(dirpath=out, filename="last", enable_version_counter=False)
     stop = EarlyStopping(monitor=monitor, mode="max", patience=config.patience)
     return pl.Trainer(
         max_epochs=config.epochs,
@@ -46,7 +47,7 @@ def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
         strategy=config.strategy,
         precision=config.precision,
         logger=_logger(config, out),
-        callbacks=[checkpoint, stop],
+        callbacks=[checkpoint, last, stop],
         fast_dev_run=config.fast_dev_run,
         enable_progress_bar=config.progress,
         enable_model_summary=False,

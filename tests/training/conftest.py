@@ -45,7 +45,7 @@ def toy_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import numpy as np
 
     from rag_research.extract.boundary_checkpoint import save_checkpoint
-    from rag_research.extract.boundary_features import VERSION
+    from rag_research.extract.boundary_features import VERSIONS
     from rag_research.extract.word_table import WordTable
     from rag_research.models.boundary_mlp import BoundaryMLP
 
@@ -63,7 +63,7 @@ def toy_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("table") / "toy.safetensors"
     card = {
         "mode": "light",
-        "feature_version": VERSION,
+        "feature_version": VERSIONS["light"],
         "hidden": [4],
         "encoder": None,
         "decoding": {"decoder": "threshold", "threshold": 0.5},

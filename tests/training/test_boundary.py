@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 import torch
 
-from rag_research.errors import ModelNotFoundError
+from rag_research.errors import ArtifactError, ModelNotFoundError
 from rag_research.extract.boundary import Boundary
-from rag_research.extract.boundary_checkpoint import load_checkpoint
+from rag_research.extract.boundary_checkpoint import load_checkpoint, load_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -141,6 +141,17 @@ def test_errors_have_words(
     assert "Did you mean 'hidden'" in capsys.readouterr().err
     with pytest.raises(ModelNotFoundError, match="boundary-lihgt"):
         load_checkpoint("boundary-lihgt")
+
+
+def test_a_word_table_outlives_its_network(toy_table: Path, tmp_path: Path) -> None:
+    """Another version of the features makes a network useless, but not its words."""
+    path = tmp_path / "old.safetensors"
+    path.write_bytes(toy_table.read_bytes())
+    card = json.loads(toy_table.with_suffix(".json").read_text(encoding="utf-8"))
+    path.with_suffix(".json").write_text(json.dumps(card | {"feature_version": 0}))
+    with pytest.raises(ArtifactError, match="version 0"):
+        load_checkpoint(str(path))
+    assert load_table(str(path)).words == load_checkpoint(str(toy_table)).table.words
 
 
 @pytest.mark.slow

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rag_research.errors import ConfigError
 
 Vectors = NDArray[np.float32]
 Role = Literal["query", "passage"]
@@ -40,3 +42,56 @@ class Encoder(Protocol):
             [N] -> [N, D]
         """
         ...
+
+
+class TokenEncoder(Encoder, Protocol):
+    """An encoder that shows the states of a text's tokens and where the tokens stand."""
+
+    def token_states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[list[int], Any]]:
+        """States of every token, special tokens included.
+
+        Yields:
+            Positions of texts of equal length, and their states: a tensor or an array.
+
+        Shapes:
+            [N] -> B positions, [B, T, D]
+        """
+        ...
+
+    def token_offsets(self, texts: Sequence[str], role: Role) -> list[NDArray[np.int32]]:
+        """Character ranges of the tokens of :meth:`token_states`, in the text without prefix.
+
+        Special tokens and those of a prefix get (0, 0).
+
+        Shapes:
+            [N] -> N times [T, 2]
+        """
+        ...
+
+    def pooled(self, texts: Sequence[str], states: Any) -> Vectors:
+        """Unit vectors of texts from one batch of their states: what ``encode`` gives, to the bit.
+
+        Shapes:
+            [B], [B, T, D] -> [B, D]
+        """
+        ...
+
+    def vocabulary(self) -> list[str]:
+        """Words the encoder knows, in a fixed order; any texts may follow other words."""
+        ...
+
+
+def token_encoder(encoder: Encoder) -> TokenEncoder:
+    """``encoder`` as one that shows its tokens.
+
+    Raises:
+        ConfigError: it gives vectors of whole texts only.
+    """
+    needed = ("token_states", "token_offsets", "pooled", "vocabulary")
+    if all(callable(getattr(encoder, name, None)) for name in needed):
+        return cast(TokenEncoder, encoder)
+    raise ConfigError(
+        f"encoder: {type(encoder).__name__} gives one vector a text and does not show the states "
+        "of tokens, which are needed here. Use encoder=sentence_encoder with a local model "
+        "(rag-research models list), or encoder=hashing to try things out."
+    )

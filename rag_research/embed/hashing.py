@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+import string
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag_research.embed.base import Role, Vectors
+from rag_research.embed.batches import equal_length_batches
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _TRIGRAM_WEIGHT = 0.4
+_BATCH_TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,47 @@ class Hashing:
         norms[norms == 0] = 1.0
         unit: Vectors = vectors / norms
         return unit
+
+    def token_states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[list[int], Any]]:
+        """The hashed vector of every word, in order; there are no special tokens.
+
+        Args:
+            texts: N strings of any length.
+            role: has no effect.
+
+        Yields:
+            Positions of texts with equally many words, most first, and the words' vectors.
+
+        Shapes:
+            [N] -> B positions, [B, T, D]
+        """
+        words = [_WORD.findall(text) for text in texts]
+        for batch in equal_length_batches([len(w) for w in words], _BATCH_TOKENS):
+            flat = [word for i in batch for word in words[i]]
+            place = {word: row for row, word in enumerate(dict.fromkeys(flat))}
+            states = self.encode(list(place), role)[[place[word] for word in flat]]
+            yield batch, states.reshape(len(batch), -1, self.dimension)
+
+    def token_offsets(self, texts: Sequence[str], role: Role) -> list[NDArray[np.int32]]:
+        """Character ranges of the words of :meth:`token_states`.
+
+        Shapes:
+            [N] -> N times [T, 2]
+        """
+        spans = ([match.span() for match in _WORD.finditer(text)] for text in texts)
+        return [np.asarray(found, dtype=np.int32).reshape(-1, 2) for found in spans]
+
+    def pooled(self, texts: Sequence[str], states: Any) -> Vectors:
+        """``encode(texts)``: a word's vector does not tell how often its features occur.
+
+        Shapes:
+            [B], [B, T, D] -> [B, D]
+        """
+        return self.encode(texts, "passage")
+
+    def vocabulary(self) -> list[str]:
+        """Every pair of small letters, for it knows no words: their trigrams spread evenly."""
+        return [a + b for a in string.ascii_lowercase for b in string.ascii_lowercase]
 
 
 def _features(text: str) -> Counter[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag_research.config.build import inert
 from rag_research.embed.base import Role, Vectors
@@ -144,13 +145,26 @@ class SentenceEncoder:
         Shapes:
             [N] -> [N, D]
         """
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for batch, states in self.token_states(texts, role):
+            vectors[batch] = self.pooled([texts[i] for i in batch], states)
+        return vectors
+
+    def pooled(self, texts: Sequence[str], states: Any) -> Vectors:
+        """The vectors of one batch of :meth:`token_states`.
+
+        Args:
+            texts: has no effect; other encoders need more than the states.
+            states: a tensor, on any device.
+
+        Shapes:
+            [B], [B, T, D] -> [B, D]
+        """
         from torch.nn.functional import normalize
 
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        first = len(texts) > 0 and self._settings.pooling == "cls"
-        for batch, states in self.token_states(texts, role):
-            pooled = states[:, 0].float() if first else states.float().mean(dim=1)
-            vectors[batch] = normalize(pooled, dim=1).cpu().numpy()
+        first = self._settings.pooling == "cls"
+        pooled = states[:, 0].float() if first else states.float().mean(dim=1)
+        vectors: Vectors = normalize(pooled, dim=1).cpu().numpy()
         return vectors
 
     def token_states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[list[int], Any]]:
@@ -172,20 +186,64 @@ class SentenceEncoder:
         if not len(texts):
             return
         with self._loading:
-            tokenizer, model, device = self._loaded
-        settings = self._settings
-        prefix = settings.query_prefix if role == "query" else settings.passage_prefix
-        tokens = tokenizer(
-            [_encodable(prefix + text) for text in texts],
-            truncation=True,
-            max_length=self.config.max_tokens,
-            return_attention_mask=False,
-        )["input_ids"]
+            _, model, device = self._loaded
+        tokens = self._tokenised(texts, role)["input_ids"]
         for batch in equal_length_batches([len(t) for t in tokens], self.config.batch_tokens):
             rows = torch.tensor([tokens[i] for i in batch], device=device)
             with torch.inference_mode():
                 states = model(input_ids=rows).last_hidden_state
             yield batch, states
+
+    def token_offsets(self, texts: Sequence[str], role: Role) -> list[NDArray[np.int32]]:
+        """Character ranges of the tokens of :meth:`token_states`; see there.
+
+        Args:
+            texts: N strings; tokens past ``max_tokens`` are cut.
+            role: chooses the prefix, whose tokens get (0, 0) like the special ones.
+
+        Raises:
+            ConfigError: the model has no fast tokenizer.
+
+        Shapes:
+            [N] -> N times [T, 2]
+        """
+        if not len(texts):
+            return []
+        with self._loading:
+            tokenizer = self._loaded[0]
+        if not tokenizer.is_fast:
+            raise ConfigError(
+                f"encoder.model: {self.config.model!r} has a {type(tokenizer).__name__}, which "
+                "cannot say where its tokens stand. Use a model with a tokenizer.json."
+            )
+        shift = len(self._prefix(role))
+        found = []
+        for pairs in self._tokenised(texts, role, return_offsets_mapping=True)["offset_mapping"]:
+            offsets = np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
+            found.append(np.maximum(offsets - shift, 0) if shift else offsets)
+        return found
+
+    def vocabulary(self) -> list[str]:
+        """Tokens of two or more letters and nothing else, in the tokenizer's order."""
+        with self._loading:
+            tokenizer = self._loaded[0]
+        tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
+        words = (token.lstrip("▁Ġ") for token, _ in tokens)
+        return [word for word in dict.fromkeys(words) if len(word) > 1 and word.isalpha()]
+
+    def _prefix(self, role: Role) -> str:
+        settings = self._settings
+        return settings.query_prefix if role == "query" else settings.passage_prefix
+
+    def _tokenised(self, texts: Sequence[str], role: Role, **ask: bool) -> Any:
+        prefix = self._prefix(role)
+        return self._loaded[0](
+            [_encodable(prefix + text) for text in texts],
+            truncation=True,
+            max_length=self.config.max_tokens,
+            return_attention_mask=False,
+            **ask,
+        )
 
 
 def _encodable(text: str) -> str:

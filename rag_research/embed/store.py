@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +12,19 @@ from numpy.typing import NDArray
 
 from rag_research.config.fingerprint import fingerprint
 from rag_research.embed.base import Encoder, Role, Vectors
+from rag_research.embed.keyed_files import (
+    KEY_BYTES,
+    LOCK,
+    append,
+    claim_folder,
+    cut,
+    find_rows,
+    in_stored_order,
+    missing_rows,
+    read_keys,
+    size_of,
+    text_keys,
+)
 from rag_research.errors import ArtifactError
 from rag_research.runtime.progress import progress
 
@@ -23,7 +33,6 @@ VERSION = 1
 FIRST_CHUNK = 256
 _LARGEST_CHUNK = 16_384
 _SHORT_SECONDS = 4.0
-_KEY_BYTES = 16
 
 
 class EmbeddingStore:
@@ -70,64 +79,76 @@ class EmbeddingStore:
         if not len(texts):
             return np.empty((0, self.encoder.dimension), dtype=np.float32)
         folder = self._folder(role)
-        wanted = _keys(texts)
-        rows = _find(_read_keys(folder, self._count(folder)), wanted)
+        wanted = text_keys(texts)
+        rows = find_rows(read_keys(folder, self._count(folder)), wanted)
         if (rows < 0).any():
-            with FileLock(folder / ".lock"):
+            with FileLock(folder / LOCK):
                 self._cut_torn_tail(folder)
-                rows = _find(_read_keys(folder, self._count(folder)), wanted)
-                _, first = np.unique(wanted, return_index=True)
-                missing = np.sort(first[rows[first] < 0])
+                missing = missing_rows(read_keys(folder, self._count(folder)), wanted)
                 self._encode(folder, texts, wanted, missing, role, label)
-            rows = _find(_read_keys(folder, self._count(folder)), wanted)
+            rows = find_rows(read_keys(folder, self._count(folder)), wanted)
         shape = (self._count(folder), self.encoder.dimension)
         stored = np.memmap(folder / "vectors.f32", np.float32, mode="r", shape=shape)
-        if np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
+        if in_stored_order(rows):
             return stored[rows[0] : rows[0] + len(rows)]
         gathered: Vectors = np.asarray(stored[rows])
         return gathered
+
+    def add(self, texts: Sequence[str], vectors: Vectors, role: Role = "passage") -> None:
+        """Deposit vectors that were computed elsewhere with this encoder, in one write.
+
+        Args:
+            texts: N strings; those already stored keep their vectors.
+            vectors: what the encoder gives for them.
+            role: the role they were encoded in.
+
+        Raises:
+            ArtifactError: not one vector of the encoder's dimension for each text, or the
+                store's files belong to another encoder.
+
+        Shapes:
+            [N], [N, D]
+        """
+        self._check_shape(vectors, len(texts))
+        if not len(texts):
+            return
+        folder = self._folder(role)
+        keys = text_keys(texts)
+        with FileLock(folder / LOCK):
+            self._cut_torn_tail(folder)
+            missing = missing_rows(read_keys(folder, self._count(folder)), keys)
+            self._write(folder, keys[missing], vectors[missing])
 
     def _folder(self, role: Role) -> Path:
         """The folder of one role, created and checked."""
         mine = {"version": VERSION, "role": role, "identity": dict(self.encoder.identity)}
         mine["dimension"] = self.encoder.dimension
         folder = self.root / STAGE / fingerprint(VERSION, dict(self.encoder.identity), role)
-        folder.mkdir(parents=True, exist_ok=True)
-        meta = folder / "meta.json"
-        if not meta.exists():
-            with FileLock(folder / ".lock"):
-                draft = folder / ".meta.json"
-                draft.write_text(json.dumps(mine, indent=2, ensure_ascii=False), encoding="utf-8")
-                draft.replace(meta)
-        try:
-            stored = json.loads(meta.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ArtifactError(
-                f"{meta} is not readable JSON ({error}). Delete {folder} to encode again."
-            ) from error
-        for field, value in mine.items():
-            if stored.get(field) != value:
-                raise ArtifactError(
-                    f"{folder} holds vectors of another encoder: its {field} is "
-                    f"{stored.get(field)!r}, the present encoder's is {value!r}. Use the encoder "
-                    "it was built with, or delete the folder to encode again."
-                )
+        claim_folder(folder, mine)
         return folder
 
     def _count(self, folder: Path) -> int:
         """Whole vectors with whole keys."""
-        keys, vectors = folder / "keys.bin", folder / "vectors.f32"
-        if not (keys.exists() and vectors.exists()):
-            return 0
-        width = 4 * self.encoder.dimension
-        return min(keys.stat().st_size // _KEY_BYTES, vectors.stat().st_size // width)
+        vectors = size_of(folder / "vectors.f32") // (4 * self.encoder.dimension)
+        return min(size_of(folder / "keys.bin") // KEY_BYTES, vectors)
 
     def _cut_torn_tail(self, folder: Path) -> None:
         count = self._count(folder)
-        for name, width in (("keys.bin", _KEY_BYTES), ("vectors.f32", 4 * self.encoder.dimension)):
-            path = folder / name
-            if path.exists() and path.stat().st_size != count * width:
-                os.truncate(path, count * width)
+        cut(folder / "keys.bin", count * KEY_BYTES)
+        cut(folder / "vectors.f32", count * 4 * self.encoder.dimension)
+
+    def _check_shape(self, vectors: Vectors, texts: int) -> None:
+        expected = (texts, self.encoder.dimension)
+        if vectors.shape != expected:
+            raise ArtifactError(
+                f"The encoder {dict(self.encoder.identity)} gave vectors of shape "
+                f"{vectors.shape}, expected {expected}. Nothing of this chunk was stored."
+            )
+
+    def _write(self, folder: Path, keys: NDArray[np.bytes_], vectors: Vectors) -> None:
+        """Vectors first: a key on disk says that its vector is whole."""
+        append(folder / "vectors.f32", np.ascontiguousarray(vectors, np.float32).tobytes())
+        append(folder / "keys.bin", keys.tobytes())
 
     def _encode(
         self,
@@ -144,46 +165,9 @@ class EmbeddingStore:
                 chunk = missing[start : start + size]
                 began = time.monotonic()
                 vectors = self.encoder.encode([texts[i] for i in chunk], role)
-                expected = (len(chunk), self.encoder.dimension)
-                if vectors.shape != expected:
-                    raise ArtifactError(
-                        f"The encoder {dict(self.encoder.identity)} gave vectors of shape "
-                        f"{vectors.shape}, expected {expected}. Nothing of this chunk was stored."
-                    )
-                _append(folder / "vectors.f32", np.ascontiguousarray(vectors, np.float32).tobytes())
-                _append(folder / "keys.bin", keys[chunk].tobytes())
+                self._check_shape(vectors, len(chunk))
+                self._write(folder, keys[chunk], vectors)
                 advance(len(chunk))
                 start += len(chunk)
                 if time.monotonic() - began < _SHORT_SECONDS:  # a fast device wants more at once
                     size = min(2 * size, _LARGEST_CHUNK)
-
-
-def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _keys(texts: Sequence[str]) -> NDArray[np.bytes_]:
-    hashes = (
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
-        for text in texts
-    )
-    return np.frombuffer(b"".join(hashes), dtype=f"S{_KEY_BYTES}")
-
-
-def _read_keys(folder: Path, count: int) -> NDArray[np.bytes_]:
-    if not count:
-        return np.empty(0, dtype=f"S{_KEY_BYTES}")
-    return np.fromfile(folder / "keys.bin", dtype=f"S{_KEY_BYTES}", count=count)
-
-
-def _find(stored: NDArray[np.bytes_], wanted: NDArray[np.bytes_]) -> NDArray[np.intp]:
-    """Row of each wanted key, -1 where it is not stored."""
-    if not len(stored):
-        return np.full(len(wanted), -1, dtype=np.intp)
-    order = np.argsort(stored, kind="stable")
-    place = np.searchsorted(stored, wanted, sorter=order)
-    rows = order[np.minimum(place, len(stored) - 1)]
-    return np.where(stored[rows] == wanted, rows, -1)

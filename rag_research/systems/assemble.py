@@ -7,13 +7,16 @@ system that never asks the encoder never loads it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rag_research.config.schema import ExperimentConfig
-from rag_research.embed.base import Encoder, Role, Vectors
+from rag_research.embed.base import Encoder, Role, Vectors, token_encoder
 from rag_research.errors import ConfigError
 from rag_research.llm.base import LLM, Completion, Request
 from rag_research.llm.budget import BudgetedLLM
@@ -103,6 +106,22 @@ class OnDemandEncoder:
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Pass the texts on."""
         return self.backend.encode(texts, role)
+
+    def token_states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[list[int], Any]]:
+        """Pass the texts on, if the encoder shows its tokens; see ``TokenEncoder``."""
+        return token_encoder(self.backend).token_states(texts, role)
+
+    def token_offsets(self, texts: Sequence[str], role: Role) -> list[NDArray[np.int32]]:
+        """Pass the texts on, if the encoder shows its tokens."""
+        return token_encoder(self.backend).token_offsets(texts, role)
+
+    def pooled(self, texts: Sequence[str], states: Any) -> Vectors:
+        """Pass a batch on, if the encoder shows its tokens."""
+        return token_encoder(self.backend).pooled(texts, states)
+
+    def vocabulary(self) -> list[str]:
+        """Ask the encoder, if it shows its tokens."""
+        return token_encoder(self.backend).vocabulary()
 
 
 @dataclass(frozen=True, slots=True)

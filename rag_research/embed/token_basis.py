@@ -19,11 +19,11 @@ def token_basis(encoder: TokenEncoder, dimension: int) -> NDArray[np.float32]:
 
     Uncentred PCA over about 4,096 words spread evenly over the vocabulary, read sixty at a
     time as if they were texts. It needs no corpus, knows the encoder's languages, and loses
-    little against a basis made from passages: between question tokens and the passages of
-    MuSiQue, the greatest cosine of a passage's tokens before and after projection to 64
-    dimensions correlates by 0.934 (96: 0.959, 128: 0.973; all-minilm-l6-v2); 0.937 with a basis
-    made from 2,000 passages of HotpotQA, 0.918 from 300 generated articles, 0.904 with a random
-    one. Rounding to int8 costs 0.0001.
+    little against a basis made from passages. Measured with all-minilm-l6-v2 on the greatest
+    cosine of a question token with the tokens of a passage (200 questions of MuSiQue, each with
+    its gold and 20 nearest passages): between full states and int8 projections to 64 dimensions
+    it correlates by 0.933 (96: 0.959, 128: 0.974). A basis made from 2,000 passages of
+    HotpotQA reaches 0.937, from 300 generated articles 0.917, a random one 0.908.
 
     Args:
         encoder: whose states.

@@ -79,7 +79,8 @@ def project(states: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[
     """Unit projections of states.
 
     They are made unit again because the cosine of projections follows the cosine of states
-    far better than their inner product does: a correlation of 0.93 instead of 0.77.
+    far better than their inner product does: in the measurement of ``token_basis``, a
+    correlation of 0.93 instead of 0.77.
 
     Shapes:
         [T, D], [D, d] -> [T, d]

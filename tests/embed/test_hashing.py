@@ -54,3 +54,17 @@ def test_case_and_width_do_not_count() -> None:
 def test_no_dimension_is_refused() -> None:
     with pytest.raises(ConfigError, match="dimension"):
         build(Hashing.Config, {"dimension": 0})
+
+
+@given(st.lists(st.text(max_size=30), max_size=5))
+def test_every_word_has_its_own_vector_as_state(texts: list[str]) -> None:
+    encoder = _hashing(32)
+    offsets = encoder.token_offsets(texts, "passage")
+    seen = []
+    for batch, states in encoder.token_states(texts, "passage"):
+        for i, rows in zip(batch, states, strict=True):
+            words = [texts[i][start:end] for start, end in offsets[i]]
+            assert "".join(words) == "".join(texts[i].split()) or not texts[i].isascii()
+            assert (rows == encoder.encode(words, "passage")).all()
+            seen.append(i)
+    assert sorted(seen) == list(range(len(texts)))

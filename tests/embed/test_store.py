@@ -90,6 +90,35 @@ def test_torn_tails_are_cut_off(tmp_path: Path, keys_lost: int, bytes_lost: int)
     assert (_folder(tmp_path) / "vectors.f32").stat().st_size == 12 * 16 * 4
 
 
+def test_deposited_vectors_are_not_encoded_again(tmp_path: Path) -> None:
+    store = EmbeddingStore(tmp_path, Counting(dies_after=0))
+    vectors = Counting().encode(["a", "b", "a", "c"], "passage")
+    for _ in range(2):  # what is there stays
+        store.add(["a", "b", "a", "c"], vectors)
+    assert (_folder(tmp_path) / "keys.bin").stat().st_size == 3 * 16
+    store.add(["b", "d"], np.zeros((2, 16), dtype=np.float32))
+    expected = np.concatenate([vectors[[3, 1]], np.zeros((1, 16), dtype=np.float32)])
+    assert (store.vectors(["c", "b", "d"]) == expected).all()
+    store.add([], vectors[:0])
+
+
+def test_a_deposit_cuts_a_torn_tail_off(tmp_path: Path) -> None:
+    store = EmbeddingStore(tmp_path, Counting())
+    store.vectors(_texts(5))
+    path = _folder(tmp_path) / "vectors.f32"
+    path.write_bytes(path.read_bytes()[:-7])
+    store.add(_texts(8), Counting().encode(_texts(8), "passage"))
+    assert (store.vectors(_texts(8)) == Counting().encode(_texts(8), "passage")).all()
+    assert path.stat().st_size == 8 * 16 * 4
+
+
+def test_deposits_of_another_shape_are_refused(tmp_path: Path) -> None:
+    store = EmbeddingStore(tmp_path, Counting())
+    for shape in ((2, 16), (1, 15)):
+        with pytest.raises(ArtifactError, match=r"expected \(1, 16\)"):
+            store.add(["a"], np.ones(shape, dtype=np.float32))
+
+
 def test_encoders_and_roles_are_kept_apart(tmp_path: Path) -> None:
     EmbeddingStore(tmp_path, Counting(16)).vectors(["a"], role="passage")
     EmbeddingStore(tmp_path, Counting(16)).vectors(["a"], role="query")

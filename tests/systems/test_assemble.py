@@ -11,6 +11,7 @@ import pytest
 
 from rag_research.config.build import build
 from rag_research.config.schema import ExperimentConfig
+from rag_research.embed.token_store import TokenStore
 from rag_research.errors import ConfigError
 from rag_research.llm.base import Completion, Message, Request
 from rag_research.llm.budget import BudgetedLLM
@@ -141,3 +142,22 @@ async def test_loading_time_is_kept_apart_and_counted_once_for_all_who_wait() ->
     assert Slow.prepared <= 4
     await llm.complete(REQUEST)
     assert llm.load_seconds == loaded
+
+
+def test_the_encoder_shows_its_tokens_through_the_wrapper(tmp_path: Path) -> None:
+    encoder = load_models(config(tmp_path), ArtifactStore(tmp_path)).encoder
+    store = TokenStore(tmp_path, encoder, 8)
+    assert not encoder.used
+    tables = store.tables(["Oslo lies by the fjord.", ""])
+    assert (tables.vectors == encoder.encode(["Oslo lies by the fjord.", ""], "passage")).all()
+    assert tables.token_start.tolist() == [0, 6, 6]
+    assert encoder.used
+
+
+def test_tokens_of_an_encoder_behind_http_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("httpx")
+    remote = {"name": "openai_embeddings", "model": "m", "base_url": "http://localhost:9/v1"}
+    encoder = load_models(config(tmp_path, encoder=remote), ArtifactStore(tmp_path)).encoder
+    for ask in (encoder.token_states, encoder.token_offsets):
+        with pytest.raises(ConfigError, match=r"OpenAIEmbeddings.*sentence_encoder"):
+            ask(["a"], "query")

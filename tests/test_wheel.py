@@ -19,7 +19,7 @@ from pathlib import Path
 import rag_research
 from rag_research.config.compose import compose_experiment, config_folder
 from rag_research.extract.boundary import Boundary
-from rag_research.extract.boundary_checkpoint import find_checkpoint
+from rag_research.runtime.checkpoints import find_checkpoint
 from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.weights import list_models
@@ -30,7 +30,7 @@ print(Path(rag_research.__file__).parent, config_folder(), sep="\\n")
 print(len(world.corpus), len(world.questions) >= 40)
 print("t2rag/decompose" in PromptLibrary().names())
 print(all(f.is_file() for m in list_models() for f in m.licence_files))
-print(find_checkpoint("boundary-light").parent)
+print(find_checkpoint("boundary-light", "boundary").parent)
 text = "Ann sailed home. The crew slept."
 print(Boundary(Boundary.Config()).segment([text])[0][-1][1] == len(text))
 """

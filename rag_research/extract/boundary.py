@@ -15,12 +15,12 @@ from rag_research.errors import ArtifactError
 from rag_research.extract.boundaries import DecodingConfig, Logits, decode
 from rag_research.extract.boundary_checkpoint import (
     BoundaryCheckpoint,
-    find_checkpoint,
     load_checkpoint,
 )
 from rag_research.extract.boundary_features import contextual_features, light_features
 from rag_research.extract.unit_states import UnitEncoder, UnitStates
 from rag_research.runtime.carriers import sha256_of
+from rag_research.runtime.checkpoints import find_checkpoint
 from rag_research.text.chunks import WORD
 from rag_research.text.units import unit_offsets
 
@@ -89,7 +89,7 @@ class Boundary:
         decoding = self.decoding
         return {
             "segmenter": self.config.name,
-            "weights": sha256_of(find_checkpoint(self.config.checkpoint)),
+            "weights": sha256_of(find_checkpoint(self.config.checkpoint, self.config.name)),
             "precision": self.config.precision,
             "decoder": decoding.decoder,
             "threshold": str(decoding.threshold),

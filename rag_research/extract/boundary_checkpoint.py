@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_research.config.build import build, to_dict
-from rag_research.errors import ArtifactError, ModelNotFoundError, did_you_mean
+from rag_research.errors import ArtifactError
 from rag_research.extract.boundaries import DecodingConfig
 from rag_research.extract.boundary_features import VERSIONS, Mode
 from rag_research.extract.word_table import WordTable
+from rag_research.runtime.checkpoints import find_checkpoint
 
 if TYPE_CHECKING:
     from rag_research.models.boundary_mlp import BoundaryMLP
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 _NETWORK = "network."
 
 
@@ -86,7 +86,7 @@ def load_checkpoint(name: str) -> BoundaryCheckpoint:
 
     from rag_research.models.boundary_mlp import BoundaryMLP
 
-    path = find_checkpoint(name)
+    path = find_checkpoint(name, "boundary")
     card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     if card["feature_version"] != (wanted := VERSIONS[card["mode"]]):
         raise ArtifactError(
@@ -115,27 +115,4 @@ def load_table(name: str) -> WordTable:
     """
     from safetensors.numpy import load_file
 
-    return WordTable.from_tensors(load_file(find_checkpoint(name)))
-
-
-def find_checkpoint(name: str) -> Path:
-    """The file of a released network, or ``name`` itself when it is a path.
-
-    Raises:
-        ModelNotFoundError: there is none; names the released ones.
-    """
-    given = Path(name).expanduser()
-    if given.suffix == ".safetensors" and given.is_file():
-        return given
-    folders = [_PACKAGE / "checkpoints", _PACKAGE.parent / "checkpoints"]
-    for folder in folders:
-        if (folder / f"{name}.safetensors").is_file():
-            return folder / f"{name}.safetensors"
-    known = sorted(
-        path.stem for folder in folders for path in folder.glob("boundary-*.safetensors")
-    )
-    raise ModelNotFoundError(
-        f"There is no boundary network {name!r}.{did_you_mean(name, known)} Released: "
-        f"{', '.join(known) or 'none'}. Give one of these, the path of a .safetensors file, or "
-        "train one with train/boundary.py."
-    )
+    return WordTable.from_tensors(load_file(find_checkpoint(name, "boundary")))

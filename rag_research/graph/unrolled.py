@@ -46,13 +46,14 @@ def diffuse(
     seeds: Tensor,
     restart: float | Tensor = 0.5,
     steps: int = 16,
+    graph: Tensor | None = None,
 ) -> Tensor:
     r"""`steps` differentiable steps with given transition probabilities.
 
     .. math:: e \leftarrow \alpha s + (1 - \alpha) (P^\top e + m s / |s|),\quad m = |e| - |P^\top e|
 
     Rows of `P` may sum to less than one: the rest (a learned stop, a node without edges) returns to
-    the seeds, so every step keeps the sum of `e`.
+    the seeds, so every step keeps the sum of `e`; with `graph`, that of each disjoint graph.
 
     Args:
         edge_index: source and target of each directed edge, [2, E].
@@ -60,6 +61,7 @@ def diffuse(
         seeds: non-negative, [N, B] or [N]; a column of zeros gives zeros.
         restart: probability of returning to the seeds.
         steps: number of steps; 0 gives the seeds.
+        graph: number of each node's graph, [N]; one graph when left out.
 
     Shapes:
         edge_index [2, E], probability [E], seeds [N, B] -> [N, B]
@@ -74,12 +76,20 @@ def diffuse(
         )
     columns = seeds.unsqueeze(1) if seeds.dim() == 1 else seeds
     source, target = edge_index
-    mass = columns.sum(0)
+    if graph is None:
+        graph = source.new_zeros(len(columns))
+    count = int(graph[-1]) + 1 if len(graph) else 1
+
+    def total(values: Tensor) -> Tensor:
+        """Sum over each node's graph, at each node."""
+        return values.new_zeros(count, values.shape[1]).index_add(0, graph, values)[graph]
+
+    mass = total(columns)
     direction = columns / mass.where(mass > 0, 1.0)
     energy = columns
     for _ in range(steps):
         sent = probability.unsqueeze(1) * energy.index_select(0, source)
         flow = torch.zeros_like(energy).index_add(0, target, sent)
-        lost = mass - flow.sum(0)
+        lost = mass - total(flow)
         energy = restart * columns + (1 - restart) * (flow + lost * direction)
     return energy.squeeze(1) if seeds.dim() == 1 else energy

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rag_research.errors import ArtifactError, ModelNotFoundError
 from rag_research.extract.boundary import Boundary
-from rag_research.extract.boundary_checkpoint import find_checkpoint
 from rag_research.extract.spans import Source, check_tiling, map_spans
 from rag_research.registry import SEGMENTERS
+from rag_research.runtime.checkpoints import find_checkpoint
 from rag_research.runtime.weights import resolve_model
 
 TEXTS = st.text(alphabet="aB1 .!?:\n。é\u0627،؟，\u4e2d\U0001f600&;", max_size=160)
@@ -123,11 +123,11 @@ def test_the_threshold_governs_the_number_of_cuts() -> None:
 
 
 def test_released_networks_are_found_by_name_and_by_path() -> None:
-    path = find_checkpoint("boundary-light")
+    path = find_checkpoint("boundary-light", "boundary")
     assert path.name == "boundary-light.safetensors" and path.with_suffix(".json").is_file()
-    assert find_checkpoint(str(path)) == path
+    assert find_checkpoint(str(path), "boundary") == path
     with pytest.raises(ModelNotFoundError, match="boundary-light"):
-        find_checkpoint("boundary-ligth")
+        find_checkpoint("boundary-ligth", "boundary")
 
 
 def test_the_contextual_network_wants_its_own_encoder(tmp_path: Path) -> None:
@@ -145,8 +145,10 @@ def test_the_contextual_network_wants_its_own_encoder(tmp_path: Path) -> None:
     light = Boundary(Boundary.Config(checkpoint="boundary-light-wiki"))
     assert not (abs(logits - light.logits(SEA * 2 + TAX * 2)[1]) < 1e-3).all()
     path = tmp_path / "other.safetensors"
-    shutil.copy(find_checkpoint("boundary-minilm"), path)
-    card = json.loads(find_checkpoint("boundary-minilm").with_suffix(".json").read_text("utf-8"))
+    shutil.copy(find_checkpoint("boundary-minilm", "boundary"), path)
+    card = json.loads(
+        find_checkpoint("boundary-minilm", "boundary").with_suffix(".json").read_text("utf-8")
+    )
     card["encoder"]["sha256"] = "0" * 64
     path.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
     with pytest.raises(ArtifactError, match="was trained on states of"):

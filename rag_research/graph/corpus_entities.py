@@ -1,0 +1,122 @@
+"""Who names what: the entities of every passage of a corpus, by spelling alone.
+
+Two kinds of names are found: titles of the corpus, wherever a text spells them, and runs of
+capitalised words. No model is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from rag_research.text.entities import capitalised_offsets, plain_title
+
+Word = tuple[str, int, int]
+_WORD = re.compile(r"\w+")
+_ARTICLES = frozenset(("the", "a", "an"))
+_FUNCTION_WORDS = """
+the a an of in on at to for and or is are was were be been by with from as that this it its his
+her he she they their who whom whose which what when where why how do does did has have had not
+but into than then also same both between there these those
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+def folded_words(text: str) -> list[Word]:
+    """Words of a text, case-folded, with their character ranges."""
+    return [(_fold(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
+
+
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    return unicodedata.normalize("NFKC", word).casefold()
+
+
+def name_key(words: Sequence[str]) -> str:
+    """The form under which two mentions agree: folded words without a leading article."""
+    kept = words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
+    return " ".join(kept)
+
+
+def title_key(title: str) -> str:
+    """:func:`name_key` of a title without its disambiguation."""
+    return name_key([word for word, _, _ in folded_words(plain_title(title))])
+
+
+def key_hash(key: str) -> int:
+    """Sixty-four bits that stand for a key in arrays on disk."""
+    return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "little")
+
+
+class NameDictionary:
+    """Finds the longest known title at each place of a text.
+
+    One short or function word is no title to look for: it would be found everywhere.
+
+    Args:
+        titles: of the corpus; repeats do not matter.
+    """
+
+    def __init__(self, titles: Iterable[str]) -> None:
+        self._keys: set[str] = set()
+        self._longest: dict[str, int] = defaultdict(int)
+        for title in titles:
+            key = title_key(title)
+            words = key.split()
+            if not words or (len(words) == 1 and (len(key) < 3 or key in STOP_WORDS)):
+                continue
+            self._keys.add(key)
+            self._longest[words[0]] = max(self._longest[words[0]], len(words))
+
+    def find(self, text: str, words: Sequence[Word]) -> list[Word]:
+        """Keys of titles in a text and their character ranges, in order.
+
+        A name that starts with a lower-case letter in the text is not one.
+
+        Args:
+            text: where to look.
+            words: its :func:`folded_words`.
+        """
+        found, at = [], 0
+        while at < len(words):
+            word, start, _ = words[at]
+            longest = 0 if text[start].islower() else self._longest.get(word, 0)
+            step = 1
+            for size in range(min(longest, len(words) - at), 0, -1):
+                key = " ".join(w for w, _, _ in words[at : at + size])
+                if key in self._keys:
+                    found.append((key, start, words[at + size - 1][2]))
+                    step = size
+                    break
+            at += step
+        return found
+
+
+def named(text: str, names: NameDictionary) -> Mapping[str, list[int]]:
+    """Every name in a text, with the characters at which it starts.
+
+    Args:
+        text: any script; scripts without case give the titles they spell, no other names.
+        names: titles of the corpus.
+    """
+    words = folded_words(text)
+    found: dict[str, list[int]] = {}
+    for key, start, _ in names.find(text, words):
+        found.setdefault(key, []).append(start)
+    at = 0
+    for start, end in capitalised_offsets(text):
+        while at < len(words) and words[at][1] < start:
+            at += 1
+        own = []
+        while at < len(words) and words[at][2] <= end:
+            own.append(words[at][0])
+            at += 1
+        key = name_key(own)
+        short = " " not in key and (len(key) < 3 or key.isdigit() or key in STOP_WORDS)
+        if key and not short and start not in found.get(key, ()):
+            found.setdefault(key, []).append(start)
+    return found

@@ -1,0 +1,253 @@
+"""Candidate passages of a question: what search finds, and what the corpus graph adds.
+
+The second hop of a question is usually not found by the question alone, but the first names it.
+Training and answering take their candidates from here, so they see the same graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_research.embed.base import Vectors
+from rag_research.embed.token_store import QueryTokens
+from rag_research.graph.corpus_entities import folded_words, name_key
+from rag_research.graph.corpus_graph import CorpusGraph
+from rag_research.graph.ragged import gather_runs, ranks_in_groups
+from rag_research.index.hybrid import fuse
+from rag_research.text.entities import capitalised_offsets
+from rag_research.types import Hit
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float32]
+DEPTH = 100
+ORIGINS = ("search", "question_title", "link", "shared_name", "expansion")
+
+
+class Lexical(Protocol):
+    """A lexical index over the same passages."""
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateConfig:
+    """How far candidates reach. 0 switches a source off.
+
+    Args:
+        found: best passages of the hybrid search (30).
+        front: best of them that are expanded (10).
+        titled: passages of one title (4).
+        namers: passages that name the title of an expanded one (30).
+        shared: passages that share one name with an expanded one (4).
+        shared_in_all: the same over all its names (12).
+        hub: names of more passages than this are not followed (400).
+        expansion: nearest passages to the mean of question and expanded passage (10).
+        rounds: rounds of expansion; each next one starts at the best of what the last added (1).
+    """
+
+    found: int = 30
+    front: int = 10
+    titled: int = 4
+    namers: int = 30
+    shared: int = 4
+    shared_in_all: int = 12
+    hub: int = 400
+    expansion: int = 10
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        if self.found < 1 or self.front < 1 or self.hub < 2:
+            raise ValueError(
+                f"needs found >= 1, front >= 1 and hub >= 2, got {self.found}, {self.front} and "
+                f"{self.hub}"
+            )
+        if min(self.titled, self.namers, self.shared, self.expansion, self.rounds) < 0:
+            raise ValueError("titled, namers, shared, expansion and rounds must not be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the candidate graph sees it.
+
+    Args:
+        text: of the question.
+        tokens: its vector and token states.
+        words: its distinct folded words, in order.
+        numbers: their numbers in the corpus, -1 where unknown. [W]
+        weights: their weights, sum 1. [W]
+        entities: numbers of the entities it names.
+    """
+
+    text: str
+    tokens: QueryTokens
+    words: tuple[str, ...]
+    numbers: Integers
+    weights: Floats
+    entities: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidate passages, M of them, in a defined order.
+
+    Args:
+        rows: of the corpus graph. [M]
+        origin: number in :data:`ORIGINS`. [M]
+        dense: cosine of every passage of the corpus with the question. [N]
+        lists: score of each passage in the best :data:`DEPTH` of ``dense``, ``lexical`` and
+            ``fused`` search, in the order of rank.
+    """
+
+    rows: Integers
+    origin: Integers
+    dense: Floats
+    lists: Mapping[str, Mapping[int, float]]
+
+
+def ask(graph: CorpusGraph, text: str, tokens: QueryTokens) -> Asked:
+    """Look a question's words and names up in the corpus.
+
+    Args:
+        graph: of the corpus.
+        text: the question.
+        tokens: of the same text.
+    """
+    words = folded_words(text)
+    distinct = tuple(dict.fromkeys(word for word, _, _ in words))
+    numbers, weights = graph.words_of(distinct)
+    titles = [key for key, _, _ in graph.names.find(text, words)]
+    runs = [
+        name_key([w for w, a, b in words if a >= start and b <= end])
+        for start, end in capitalised_offsets(text)
+    ]
+    entities = np.unique(graph.entities_of(dict.fromkeys([*titles, *runs])))
+    return Asked(text, tokens, distinct, numbers, weights / max(weights.sum(), 1e-9), entities)
+
+
+def find_candidates(
+    graph: CorpusGraph, lexical: Lexical, asked: Asked, config: CandidateConfig
+) -> Found:
+    """Candidates of a question.
+
+    Time grows with the corpus only by one product of its vectors with the question's (and with
+    those of the expanded passages); what is followed is limited by ``config``.
+
+    Args:
+        graph: of the corpus; may be empty.
+        lexical: searches the same passage ids.
+        asked: the question.
+        config: the limits.
+    """
+    vectors = graph.tables.vectors
+    dense = np.asarray(vectors @ asked.tokens.vector, np.float32)
+    lists = _lists(graph, lexical, asked, dense)
+    fused = lists["fused"]
+    origin: dict[int, int] = dict.fromkeys(list(fused)[: config.found], 0)
+    arrays = graph.arrays
+    named = _titled(graph, asked.entities, dense, config.titled)
+    _add(origin, named, 1)
+    front = list(fused)[: config.front]
+    front += [row for row in named.tolist() if row not in front][: config.front]
+    for turn in range(config.rounds):
+        start = np.array(front, np.int64)
+        known = set(origin)
+        mentioned, owner = gather_runs(arrays["mention_start"], start)
+        entity = np.asarray(arrays["mention_entity"][mentioned], np.int64)
+        _add(origin, _titled(graph, np.unique(entity), dense, config.titled), 2)
+        _add(origin, _namers(graph, start, dense, fused, config), 2)
+        _add(origin, _sharers(graph, entity, owner, asked.entities, dense, config), 3)
+        if turn == 0 and config.expansion:
+            _add(origin, _expanded(vectors, asked.tokens.vector, start, config.expansion), 4)
+        new = [row for row in origin if row not in known]
+        front = sorted(new, key=lambda row: (-dense[row], row))[: config.front]
+    rows = np.fromiter(origin, np.int64, len(origin))
+    kinds = np.fromiter(origin.values(), np.int64, len(origin))
+    return Found(rows, kinds, dense, lists)
+
+
+def _add(origin: dict[int, int], rows: Integers, kind: int) -> None:
+    for row in rows.tolist():
+        origin.setdefault(row, kind)
+
+
+def _lists(
+    graph: CorpusGraph, lexical: Lexical, asked: Asked, dense: Floats
+) -> Mapping[str, Mapping[int, float]]:
+    best = np.argsort(-dense, kind="stable")[:DEPTH] if len(dense) <= DEPTH else _top(dense, DEPTH)
+    near = [Hit(graph.ids[row], float(dense[row])) for row in best.tolist()]
+    worded = lexical.search([asked.text], DEPTH)[0]
+    both = fuse([worded, near], "min_max", DEPTH)
+    rows = graph.rows
+    found = {"dense": near, "lexical": worded, "fused": both}
+    return {name: {rows[hit.id]: hit.score for hit in hits} for name, hits in found.items()}
+
+
+def _top(scores: Floats, count: int) -> Integers:
+    kept = np.argpartition(-scores, count - 1)[:count]
+    return kept[np.lexsort((kept, -scores[kept]))]
+
+
+def _titled(graph: CorpusGraph, entities: Integers, dense: Floats, limit: int) -> Integers:
+    """Of each title among ``entities`` the passages nearest the question."""
+    at, group = gather_runs(graph.arrays["titled_start"], entities)
+    rows = np.asarray(graph.arrays["titled_passages"][at], np.int64)
+    return rows[ranks_in_groups(group, dense[rows]) < limit]
+
+
+def _namers(
+    graph: CorpusGraph,
+    front: Integers,
+    dense: Floats,
+    fused: Mapping[int, float],
+    config: CandidateConfig,
+) -> Integers:
+    """Passages that name the title of one in ``front``, unless the title is a hub."""
+    title = np.asarray(graph.arrays["title_entity"][front], np.int64)
+    title = np.unique(title[title >= 0])
+    start = graph.arrays["entity_start"]
+    title = title[start[title + 1] - start[title] <= 3 * config.namers]
+    at, group = gather_runs(start, title)
+    rows = np.asarray(graph.arrays["entity_passages"][at], np.int64)
+    score = dense[rows] * 0.01
+    score += np.array([fused.get(row, 0.0) for row in rows.tolist()], np.float32)
+    return rows[ranks_in_groups(group, score) < config.namers]
+
+
+def _sharers(
+    graph: CorpusGraph,
+    entity: Integers,
+    owner: Integers,
+    asked: Integers,
+    dense: Floats,
+    config: CandidateConfig,
+) -> Integers:
+    """Passages that share a name with one in ``front``; names of the question lead nowhere new."""
+    start = graph.arrays["entity_start"]
+    df = start[entity + 1] - start[entity]
+    live = (df >= 2) & (df <= config.hub) & ~np.isin(entity, asked)
+    pairs = np.unique(np.stack([owner[live], entity[live]], 1), axis=0)
+    if not len(pairs):
+        return np.empty(0, np.int64)
+    at, group = gather_runs(start, pairs[:, 1])
+    rows = np.asarray(graph.arrays["entity_passages"][at], np.int64)
+    kept = ranks_in_groups(group, dense[rows]) < config.shared
+    rows, group = rows[kept], group[kept]
+    score = dense[rows] + np.float32(0.02) * graph.entity_idf[pairs[group, 1]]
+    own = pairs[group, 0]
+    return rows[ranks_in_groups(own, score) < config.shared_in_all]
+
+
+def _expanded(vectors: Vectors, question: Floats, front: Integers, limit: int) -> Integers:
+    means = np.asarray(vectors[front]) + question
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+    scores = means @ np.asarray(vectors).T
+    count = min(limit + 1, scores.shape[1])
+    best = np.argpartition(-scores, count - 1, axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1, kind="stable")
+    rows: Any = np.take_along_axis(best, order, 1)
+    return rows.ravel().astype(np.int64)

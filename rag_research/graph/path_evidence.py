@@ -1,0 +1,183 @@
+"""How candidate passages meet a question: by sentences, words, tokens and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_research.graph.corpus_entities import folded_words
+from rag_research.graph.corpus_graph import STOP_WORD_WEIGHT, Arrays, CorpusGraph
+from rag_research.graph.path_candidates import Asked
+from rag_research.graph.ragged import gather_runs, reduce_by_key
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+_TYPICAL = 0.5  # quantile of the candidates that a token match has to exceed
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """N candidates with S sentences; a question of T tokens and W distinct words.
+
+    Args:
+        places: sentences of the corpus graph, candidate by candidate. [S]
+        owner: candidate of each. [S]
+        sentence_cosine: with the question. [S]
+        sentence_length: ``ln(1 + characters)``. [S]
+        sentence_asked_idf: IDF of the question's names in it. [S]
+        best_sentence: highest cosine of each candidate's sentences. [N]
+        words: which words of the question it has. [N, W]
+        title_words: which of them its title has. [N, W]
+        title_share: share of the title's words, by weight, that the question has. [N]
+        matches: highest cosine of each question token to one of its tokens. [N, T]
+        excess: ``matches`` above what is typical of the candidates. [N, T]
+        token_weights: IDF of each token's word, sum 1. [T]
+        asked_names: number of the question's names it has. [N]
+        asked_idf: IDF of those, summed. [N]
+        asked_titles: names in the question that are titles of the corpus.
+        mention_owner, mention_entity, mention_cosine, mention_sentence: each name of each
+            candidate once, with the highest cosine of a sentence that has it, and the first
+            such sentence's place among the S. [R] each
+    """
+
+    places: Integers
+    owner: Integers
+    sentence_cosine: Floats
+    sentence_length: Floats
+    sentence_asked_idf: Floats
+    best_sentence: Floats
+    words: Floats
+    title_words: Floats
+    title_share: Floats
+    matches: Floats
+    excess: Floats
+    token_weights: Floats
+    asked_names: Floats
+    asked_idf: Floats
+    asked_titles: int
+    mention_owner: Integers
+    mention_entity: Integers
+    mention_cosine: Floats
+    mention_sentence: Integers
+
+
+def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidence:
+    """Read what the corpus graph holds of some passages against a question.
+
+    Args:
+        graph: of the corpus.
+        asked: the question.
+        rows: N passages.
+    """
+    tables, arrays = graph.tables, graph.arrays
+    count = len(rows)
+    places, owner = gather_runs(tables.sentence_start, rows)
+    cosine = np.asarray(tables.sentence_vectors[places], np.float32) @ asked.tokens.vector
+    offsets = np.asarray(tables.sentence_offsets[places], np.int64)
+    at, mention_owner = gather_runs(arrays["mention_start"], rows)
+    entity = np.asarray(arrays["mention_entity"][at], np.int64)
+    sentence = np.searchsorted(owner, mention_owner) + (
+        np.asarray(arrays["mention_sentence"][at], np.int64)
+        - np.asarray(tables.sentence_start[rows], np.int64)[mention_owner]
+    )
+    of_question = np.isin(entity, asked.entities)
+    idf = graph.entity_idf[entity] if len(entity) else np.empty(0, np.float32)
+    sentence_idf = np.bincount(
+        sentence[of_question], idf[of_question], minlength=len(places)
+    ).astype(np.float32)
+    size = max(len(arrays["entity_hash"]), 1)
+    key, reduced = reduce_by_key(
+        mention_owner * size + entity, {"cosine": cosine[sentence], "first": -sentence}
+    )
+    own, names = key // size, key % size
+    asked_here = np.isin(names, asked.entities)
+    name_idf = graph.entity_idf[names] if len(names) else np.empty(0, np.float32)
+    words = _has(arrays, "word", asked, rows)
+    title_words = _has(arrays, "title_word", asked, rows)
+    matches, weights = _token_matches(graph, asked, rows)
+    typical = np.quantile(matches, _TYPICAL, axis=0) if count else 0.0
+    titles = arrays["titled_start"][asked.entities + 1] > arrays["titled_start"][asked.entities]
+    return Evidence(
+        places=places,
+        owner=owner,
+        sentence_cosine=cosine,
+        sentence_length=np.log1p(offsets[:, 1] - offsets[:, 0]).astype(np.float32),
+        sentence_asked_idf=sentence_idf,
+        best_sentence=_largest(cosine[:, None], owner, count)[:, 0],
+        words=words,
+        title_words=title_words,
+        title_share=_title_share(graph, asked, rows),
+        matches=matches,
+        excess=np.maximum(matches - typical, 0).astype(np.float32),
+        token_weights=weights,
+        asked_names=np.bincount(own[asked_here], minlength=count).astype(np.float32),
+        asked_idf=np.bincount(own[asked_here], name_idf[asked_here], minlength=count).astype(
+            np.float32
+        ),
+        asked_titles=int(titles.sum()),
+        mention_owner=own,
+        mention_entity=names,
+        mention_cosine=reduced["cosine"],
+        mention_sentence=-reduced["first"],
+    )
+
+
+def _largest(values: Floats, owner: Integers, count: int) -> Floats:
+    """Column maxima over the rows of each owner (ascending); -1 for an owner without rows."""
+    starts = np.searchsorted(owner, np.arange(count + 1))
+    largest = np.full((count, values.shape[1]), -1.0, np.float32)
+    live = np.flatnonzero(starts[1:] > starts[:-1])
+    if len(live):
+        largest[live] = np.maximum.reduceat(values, starts[live])
+    return largest
+
+
+def _has(arrays: Arrays, kind: str, asked: Asked, rows: Integers) -> Floats:
+    """Which of the question's words each passage (or its title) has. [N, W]"""
+    found = np.zeros((len(rows), len(asked.words)), np.float32)
+    at, owner = gather_runs(arrays[f"{kind}_start"], rows)
+    ids = np.asarray(arrays[f"{kind}_ids"][at], np.int64)
+    order = np.argsort(asked.numbers, kind="stable")
+    wanted = asked.numbers[order]
+    if len(wanted):
+        place = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
+        known = (wanted[place] == ids) & (ids >= 0)
+        found[owner[known], order[place[known]]] = 1.0
+    return found
+
+
+def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
+    arrays = graph.arrays
+    at, owner = gather_runs(arrays["title_word_start"], rows)
+    ids = np.asarray(arrays["title_word_ids"][at], np.int64)
+    df = arrays["word_df"][ids]
+    idf = np.log1p((len(graph) - df + 0.5) / (df + 0.5))
+    whole = np.bincount(owner, idf, minlength=len(rows))
+    asked_part = np.bincount(owner, idf * np.isin(ids, asked.numbers), minlength=len(rows))
+    share: Floats = (asked_part / np.maximum(whole, 1e-6)).astype(np.float32)
+    return share
+
+
+def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> tuple[Floats, Floats]:
+    tables, question = graph.tables, asked.tokens
+    at, owner = gather_runs(tables.token_start, rows)
+    projected = (question.projected / 127).astype(np.float32)
+    cosine: Floats = np.asarray(tables.tokens[at], np.float32) @ projected.T
+    return _largest(cosine, owner, len(rows)), token_weights(asked)
+
+
+def token_weights(asked: Asked) -> Floats:
+    """Weight of the word each question token belongs to; little for punctuation. Sum 1. [T]"""
+    weight = dict(zip(asked.words, asked.weights.tolist(), strict=True))
+    least = min(STOP_WORD_WEIGHT, *weight.values()) if weight else 1.0
+    words = folded_words(asked.text)
+    starts = np.array([start for _, start, _ in words], np.int64)
+    values = []
+    for start, _ in asked.tokens.offsets.tolist():
+        place = int(np.searchsorted(starts, start, "right")) - 1
+        inside = place >= 0 and start < words[place][2]
+        values.append(weight[words[place][0]] if inside else least)
+    found = np.array(values, np.float32)
+    return found / max(float(found.sum()), 1e-9)

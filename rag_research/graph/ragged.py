@@ -1,0 +1,89 @@
+"""Rows of different lengths in flat arrays: gathered, ranked and reduced without Python loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+def gather_runs(start: NDArray[Any], rows: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Places of the runs ``start[r] .. start[r + 1]`` of some rows, joined.
+
+    Args:
+        start: of each run, and the end of the last.
+        rows: which runs, in which order.
+
+    Returns:
+        The places, and for each the number of its run in ``rows``.
+
+    Shapes:
+        [N + 1], [R] -> [P], [P]
+    """
+    first = np.asarray(start[rows], np.int64)
+    size = np.asarray(start[np.asarray(rows) + 1], np.int64) - first
+    group = np.repeat(np.arange(len(size)), size)
+    inside = np.arange(len(group)) - np.repeat(np.cumsum(size) - size, size)
+    return first[group] + inside, group
+
+
+def ranks_in_groups(group: Integers, score: NDArray[Any]) -> Integers:
+    """Rank of each item among those of its group, from 0, best score first, ties in order.
+
+    Shapes:
+        [P], [P] -> [P]
+    """
+    order = np.lexsort((np.arange(len(group)), -score, group))
+    ordered = group[order]
+    first = np.searchsorted(ordered, ordered)
+    ranks = np.empty(len(group), np.int64)
+    ranks[order] = np.arange(len(group)) - first
+    return ranks
+
+
+def reduce_by_key(
+    key: Integers, columns: Mapping[str, NDArray[Any]], sums: tuple[str, ...] = ()
+) -> tuple[Integers, dict[str, NDArray[Any]]]:
+    """The largest value of each column for each distinct key; the sum for those in ``sums``.
+
+    Shapes:
+        [P], [P] each -> sorted keys [U], [U] each
+    """
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(key) else order
+    reduced = {}
+    for name, column in columns.items():
+        values = column[order]
+        if not len(key):
+            reduced[name] = values
+        elif name in sums:
+            reduced[name] = np.add.reduceat(values, first)
+        else:
+            reduced[name] = np.maximum.reduceat(values, first)
+    return ordered[first], reduced
+
+
+def pairs_in_groups(group: Integers) -> tuple[Integers, Integers]:
+    """Every ordered pair of different items of one group.
+
+    Args:
+        group: of each item, sorted.
+
+    Shapes:
+        [P] -> [Q], [Q]
+    """
+    if not len(group):
+        return group, group
+    first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+    size = np.diff(np.r_[first, len(group)])
+    own = np.repeat(np.arange(len(size)), size)
+    start = np.r_[0, np.cumsum(size)]
+    one = np.repeat(np.arange(len(group)), size[own])
+    other, _ = gather_runs(start, own)
+    different = one != other
+    return one[different], other[different]

@@ -1,0 +1,35 @@
+"""Where released networks lie: ``checkpoints/NAME.safetensors`` with a card beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag_research.errors import ModelNotFoundError, did_you_mean
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def find_checkpoint(name: str, kind: str) -> Path:
+    """The file of a released network, or ``name`` itself when it is a path.
+
+    Args:
+        name: of a released one (``boundary-light``), or the path of a ``.safetensors`` file.
+        kind: ``boundary`` or ``selector``: how the names of its kind start, and the script in
+            ``train/`` that makes one.
+
+    Raises:
+        ModelNotFoundError: there is none; names the released ones.
+    """
+    given = Path(name).expanduser()
+    if given.suffix == ".safetensors" and given.is_file():
+        return given
+    folders = [_PACKAGE / "checkpoints", _PACKAGE.parent / "checkpoints"]
+    for folder in folders:
+        if (folder / f"{name}.safetensors").is_file():
+            return folder / f"{name}.safetensors"
+    known = sorted({p.stem for folder in folders for p in folder.glob(f"{kind}-*.safetensors")})
+    raise ModelNotFoundError(
+        f"There is no {kind} network {name!r}.{did_you_mean(name, known)} Released: "
+        f"{', '.join(known) or 'none'}. Give one of these, the path of a .safetensors file, or "
+        f"train one with train/{kind}.py."
+    )

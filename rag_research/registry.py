@@ -84,6 +84,7 @@ SYSTEMS: Registry[Any] = Registry(
         bm25_rag="BM25RAG",
         dense_rag="DenseRAG",
         hybrid_rag="HybridRAG",
+        path_rag="PathRAG",
         t2rag="T2RAG",
         threadrag="ThreadRAG",
     ),
@@ -141,6 +142,7 @@ SELECTORS: Registry[Any] = Registry(
             "relative": "Relative",
             "top_energy": "TopEnergy",
             "token_budget": "TokenBudget",
+            "learned": "Learned",
             "random": "RandomSpans",
             "none": "KeepAll",
         }.items()

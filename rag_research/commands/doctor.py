@@ -39,6 +39,7 @@ USES: Mapping[str, tuple[str, ...]] = {
     "bm25_rag": ("llm", "reranker"),
     "dense_rag": ("llm", "encoder", "dense", "reranker"),
     "hybrid_rag": ("llm", "encoder", "dense", "reranker"),
+    "path_rag": ("llm", "encoder", "reranker"),
     "t2rag": ("llm", "encoder", "dense"),
     "threadrag": ("llm", "encoder", "dense"),
 }
@@ -52,6 +53,7 @@ NEEDS: Mapping[str, str] = {
     "rules": "spacy",
     "named_entities": "spacy",
     "threadrag": "graph",
+    "path_rag": "graph",
     "transformers_local": "local",
     "openai_compatible": "openai",
     "openai_embeddings": "openai",

@@ -84,7 +84,7 @@ class TokenStore:
     synced before the next, keys last, so kill -9 loses at most one chunk, and a torn
     tail is cut off before the next write. A file lock lets one process encode.
 
-    Per million passages of 130 tokens and 4 sentences at D = 384, d = 64: 8.3 GB of tokens and
+    Per million passages of 130 tokens and 4 sentences at D = 384, d = 128: 16.6 GB of tokens and
     3.1 GB of sentences; in memory about 100 MB for keys and ends, plus one chunk. The tables
     stay on disk when the asked texts lie in stored order; otherwise they are gathered.
 
@@ -97,7 +97,7 @@ class TokenStore:
         ConfigError: the encoder does not show its tokens, or d is below 1.
     """
 
-    def __init__(self, root: Path, encoder: Encoder, dimension: int = 64) -> None:
+    def __init__(self, root: Path, encoder: Encoder, dimension: int = 128) -> None:
         if dimension < 1:
             raise ConfigError(f"token dimension: got {dimension}, expected at least 1.")
         self.root = Path(root)

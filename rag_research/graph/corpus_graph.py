@@ -2,7 +2,7 @@
 
 Built once, offline, without a language model. Candidate graphs of questions are cut out of it.
 Everything is an array on disk, memory-mapped; per million passages of 110 tokens at D = 384
-that is about 7 GB of tokens, 3 GB of sentence vectors, 1.5 GB of vectors and 1 GB of names.
+that is about 14 GB of tokens, 3 GB of sentence vectors, 1.5 GB of vectors and 1 GB of names.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ STOP_WORD_WEIGHT = 0.1
 
 Integers = NDArray[np.int64]
 Arrays = Mapping[str, NDArray[Any]]
+Places = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,9 @@ def _found(hashes: NDArray[np.uint64], keys: Iterable[str]) -> tuple[Integers, I
     return np.flatnonzero(known), place[known].astype(np.int64)
 
 
-def build_corpus_graph(corpus: Corpus, encoder: Any, store: ArtifactStore) -> CorpusGraph:
+def build_corpus_graph(
+    corpus: Corpus, encoder: Any, store: ArtifactStore, places: Places | None = None
+) -> CorpusGraph:
     """Build, or find in ``store``, the graph of a corpus. Costs no LLM token.
 
     A corpus that grows costs the encoding of what is new; names and words are counted again,
@@ -109,6 +112,8 @@ def build_corpus_graph(corpus: Corpus, encoder: Any, store: ArtifactStore) -> Co
         corpus: the passages.
         encoder: one that gives token states.
         store: keeps everything.
+        places: number of each passage's document, and its place there; found from ids such as
+            ``NAME#2`` when left out.
     """
     ids = tuple(sorted(corpus.ids))
     passages = [corpus[id] for id in ids]
@@ -117,12 +122,13 @@ def build_corpus_graph(corpus: Corpus, encoder: Any, store: ArtifactStore) -> Co
     tables = TokenStore(store.root, encoder).tables(texts, heads=heads, label="encode passages")
 
     def write(directory: Path) -> Mapping[str, int]:
-        arrays = corpus_arrays(corpus, ids, tables)
+        arrays = corpus_arrays(corpus, ids, tables, places)
         for name, array in arrays.items():
             np.save(directory / f"{name}.npy", array, allow_pickle=False)
         return {"passages": len(ids), "entities": len(arrays["entity_hash"])}
 
     inputs = {
+        "places": places and [places[id] for id in ids],
         "texts": texts_fingerprint(ids, texts),
         "titles": texts_fingerprint(ids, [p.title for p in passages]),
     }
@@ -131,13 +137,16 @@ def build_corpus_graph(corpus: Corpus, encoder: Any, store: ArtifactStore) -> Co
     return CorpusGraph(ids, tables, arrays)
 
 
-def corpus_arrays(corpus: Corpus, ids: Sequence[str], tables: TokenTables) -> Arrays:
+def corpus_arrays(
+    corpus: Corpus, ids: Sequence[str], tables: TokenTables, places: Places | None = None
+) -> Arrays:
     """Names and words of passages as arrays.
 
     Args:
         corpus: the passages.
         ids: their order.
         tables: sentences of the same passages in the same order.
+        places: see :func:`build_corpus_graph`.
 
     Returns:
         For K entities, R mentions (each entity once a sentence), V words:
@@ -171,7 +180,7 @@ def corpus_arrays(corpus: Corpus, ids: Sequence[str], tables: TokenTables) -> Ar
             advance()
     arrays = _entity_arrays(mentions, titles)
     arrays |= _word_arrays(words, title_words)
-    document, position = _documents(corpus, ids)
+    document, position = _documents(corpus, ids, places)
     arrays |= {"titles": np.array([p.title for p in passages], dtype=np.str_)}
     return arrays | {"length": length, "document": document, "position": position}
 
@@ -249,11 +258,14 @@ def _starts(sorted_groups: NDArray[Any], count: int) -> Integers:
     return np.searchsorted(sorted_groups, np.arange(count + 1)).astype(np.int64)
 
 
-def _documents(corpus: Corpus, ids: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    place = {
-        id: (number, position)
-        for number, source in enumerate(merge_passages(corpus))
-        for position, id in enumerate(source.passages)
-    }
-    found = np.array([place[id] for id in ids], np.int32).reshape(-1, 2)
+def _documents(
+    corpus: Corpus, ids: Sequence[str], places: Places | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if places is None:
+        places = {
+            id: (number, position)
+            for number, source in enumerate(merge_passages(corpus))
+            for position, id in enumerate(source.passages)
+        }
+    found = np.array([places[id] for id in ids], np.int32).reshape(-1, 2)
     return found[:, 0], found[:, 1]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rag_research.corpus.corpus import Corpus
 from rag_research.embed.token_store import QueryTokens, TokenStore
-from rag_research.graph.corpus_graph import CorpusGraph, build_corpus_graph
+from rag_research.graph.corpus_graph import CorpusGraph, Places, build_corpus_graph
 from rag_research.graph.path_candidates import CandidateConfig, Lexical, ask, find_candidates
 from rag_research.graph.path_features import PathGraph, path_graph
 from rag_research.graph.selector_checkpoint import SelectorCheckpoint
@@ -105,7 +105,11 @@ class PathRetriever:
 
 
 def build_path_retriever(
-    corpus: Corpus, encoder: Any, store: ArtifactStore, selector: SelectorCheckpoint
+    corpus: Corpus,
+    encoder: Any,
+    store: ArtifactStore,
+    selector: SelectorCheckpoint,
+    places: Places | None = None,
 ) -> PathRetriever:
     """Build, or find in ``store``, everything path retrieval needs. Costs no LLM token.
 
@@ -114,8 +118,9 @@ def build_path_retriever(
         encoder: frozen, gives token states.
         store: keeps graph and indexes.
         selector: see :func:`load_selector`.
+        places: see :func:`build_corpus_graph`.
     """
-    graph = build_corpus_graph(corpus, encoder, store)
+    graph = build_corpus_graph(corpus, encoder, store, places)
     texts = [passage.contents for passage in corpus]
     lexical = build_bm25("passages", corpus.ids, texts, store)
     return PathRetriever(graph, lexical, TokenStore(store.root, encoder), selector)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rag_research.config.build import slot
-from rag_research.graph.anchors import CHARGES, CHOICES, anchor_scores
+from rag_research.graph.anchors import CHARGES, CHOICES, anchor_scores, best
 from rag_research.graph.candidates import Candidates, Query
 from rag_research.graph.diffusion import DIFFUSIONS
 from rag_research.graph.lexical_join import Floats
@@ -81,6 +81,7 @@ def find_paths(
     query: Query,
     config: PathfindingConfig,
     retrieval: Mapping[str, float] | None = None,
+    learned: Floats | None = None,
 ) -> Paths:
     """The spans of ``graph`` that ``query`` needs.
 
@@ -89,10 +90,16 @@ def find_paths(
         query: the question.
         config: which part fills each slot.
         retrieval: score of each document in retrieval, for selectors that read it.
+        learned: keep probability of each node, where a path selector gave one, [N]. It takes the
+            place of anchor scores and diffusion, which are inside its network.
     """
-    scores, anchors = FOCUS[config.focus](graph, query, config)
-    seeds = CHARGES[config.charge](scores, anchors)
-    energy = DIFFUSIONS[config.diffusion](graph, seeds, config.restart)
+    if learned is None:
+        scores, anchors = FOCUS[config.focus](graph, query, config)
+        seeds = CHARGES[config.charge](scores, anchors)
+        energy = DIFFUSIONS[config.diffusion](graph, seeds, config.restart)
+    else:
+        scores, anchors = learned, best(learned, graph, query, config.anchors)
+        seeds = energy = learned / max(learned.sum(), 1e-9)
     candidates = Candidates(query, graph, scores, anchors, seeds, energy, retrieval or {})
     selected = SELECTORS.get(config.selector.name)(config.selector).select(candidates)
     kept = CONNECTIVITY[config.connectivity](graph, selected, anchors)

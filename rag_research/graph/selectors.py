@@ -135,6 +135,22 @@ class TokenBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnedConfig(TokenBudgetConfig):
+    """See :class:`TokenBudgetConfig`."""
+
+    name: str = "learned"
+
+
+class Learned(TokenBudget):
+    """Spans by the path selector's keep probability for as long as they fit.
+
+    The probability stands where the diffused energy stands otherwise.
+    """
+
+    Config = LearnedConfig
+
+
+@dataclass(frozen=True, slots=True)
 class RandomSpansConfig:
     """Args:
     k: spans to keep.

@@ -152,6 +152,36 @@ def search_per_query(
     )
 
 
+class PropositionsOfPassages:
+    """Ranks propositions by a retriever of passages: those of the best passage first.
+
+    Args:
+        passages: ranks passages.
+        propositions: of the same passages.
+    """
+
+    def __init__(self, passages: Retriever, propositions: Mapping[str, Proposition]) -> None:
+        self._passages = passages
+        self._stated: dict[str, list[str]] = {}
+        for proposition in propositions.values():
+            for source in proposition.sources:
+                self._stated.setdefault(source, []).append(proposition.id)
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Rank for each query; a proposition has the score of its best passage.
+
+        See :class:`rag_research.index.base.Retriever`.
+        """
+        lists = []
+        for hits in self._passages.search(queries, k):  # a passage states at least one, or none
+            scores: dict[str, float] = {}
+            for hit in hits:
+                for id in self._stated.get(hit.id, ()):
+                    scores.setdefault(id, hit.score)
+            lists.append(ranked(scores, k))
+        return lists
+
+
 Pool = Callable[[Retriever, Mapping[str, Proposition], Sequence[str], int, Budget], Selection]
 POOLS: dict[str, Pool] = {"global": search_globally, "per_query": search_per_query}
 

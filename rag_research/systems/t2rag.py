@@ -9,17 +9,22 @@ Source: arXiv 2508.02435, algorithms 1 and 2. The paper's behaviour is the defau
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from rag_research.config import slot
 from rag_research.corpus.corpus import Corpus
+from rag_research.graph.path_retriever import build_path_retriever
+from rag_research.graph.selector_checkpoint import load_selector
+from rag_research.index.base import Retriever
 from rag_research.index.dense import build_dense
 from rag_research.index.propositions import (
     BUDGETS,
     POOLS,
+    Proposition,
+    PropositionsOfPassages,
     collect_propositions,
     last_source_only,
 )
@@ -39,7 +44,7 @@ from rag_research.solve.query_triplets import (
 )
 from rag_research.solve.resolve import CONTEXTS, SUPPORTS, resolve
 from rag_research.solve.triplet_lines import triplet_lines
-from rag_research.systems.base import Index, System
+from rag_research.systems.base import Index, Parts, System
 from rag_research.trace import Trace
 from rag_research.types import Answer, Hit, Triplet
 
@@ -54,6 +59,9 @@ class T2RAGConfig:
         rounds: N, most retrieval rounds.
         k: unique source chunks a round (propositions with ``budget: propositions``).
         extractor: where the triplets come from.
+        retrieval: propositions near the queries (the paper's), or those of passages that the path
+            selector finds.
+        path_selector: released network or path of one, for ``retrieval: paths``.
         budget: when a round has enough.
         pool: one pool of all queries' hits, or a budget for each query.
         context: what the model reads when it resolves: source chunks too, or propositions only.
@@ -66,6 +74,8 @@ class T2RAGConfig:
     rounds: int = 3
     k: int = 5
     extractor: Any = slot(EXTRACTORS, "openie")
+    retrieval: Literal["propositions", "paths"] = "propositions"
+    path_selector: str = "selector-minilm"
     budget: Literal["unique_chunks", "propositions"] = "unique_chunks"
     pool: Literal["global", "per_query"] = "global"
     context: Literal["chunks", "propositions"] = "chunks"
@@ -107,6 +117,34 @@ _BEHAVIOUR = {
 _UNIFICATION = {"named": unify_named, "none": unify_nothing}
 
 
+def near_queries(
+    config: T2RAGConfig,
+    corpus: Corpus,
+    propositions: Mapping[str, Proposition],
+    parts: Parts,
+    store: ArtifactStore,
+) -> Retriever:
+    """The paper's: every proposition has a vector."""
+    texts = [p.text for p in propositions.values()]
+    return build_dense(parts.dense, "propositions", list(propositions), texts, parts.encoder, store)
+
+
+def along_paths(
+    config: T2RAGConfig,
+    corpus: Corpus,
+    propositions: Mapping[str, Proposition],
+    parts: Parts,
+    store: ArtifactStore,
+) -> Retriever:
+    """Propositions of the passages that the path selector ranks."""
+    selector = load_selector(config.path_selector)
+    paths = build_path_retriever(corpus, parts.encoder, store, selector)
+    return PropositionsOfPassages(paths, propositions)
+
+
+RETRIEVALS = {"propositions": near_queries, "paths": along_paths}
+
+
 class T2RAG(System):
     """See the module's docstring."""
 
@@ -126,13 +164,8 @@ class T2RAG(System):
             return dict(extraction.report)
 
         store.ensure("triplet-export", 1, {"extraction": extraction.fingerprint}, write)
-        retriever = build_dense(
-            parts.dense,
-            "propositions",
-            list(propositions),
-            [p.text for p in propositions.values()],
-            parts.encoder,
-            store,
+        retriever = RETRIEVALS[self.config.retrieval](
+            self.config, corpus, propositions, parts, store
         )
         counts = {**extraction.report, "propositions": len(propositions)}
         return Index(

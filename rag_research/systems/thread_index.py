@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +24,10 @@ from rag_research.extract.documents import (
 from rag_research.extract.spans import merge_passages
 from rag_research.graph.evidence import NEED_FACTS
 from rag_research.graph.nodes import SemanticNode
+from rag_research.graph.path_retriever import build_path_retriever
+from rag_research.graph.selector_checkpoint import load_selector
 from rag_research.graph.topology import Topology
-from rag_research.index.base import ranked
+from rag_research.index.base import Retriever, ranked
 from rag_research.index.bm25 import build_bm25
 from rag_research.index.chunks import Chunk, chunk_passages
 from rag_research.index.dense import build_dense
@@ -31,7 +35,23 @@ from rag_research.index.hybrid import Hybrid
 from rag_research.registry import ENTITY_FINDERS, EXTRACTORS, SEGMENTERS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.base import Index, Parts
-from rag_research.types import Hit, Span
+from rag_research.types import Hit, Passage, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk stands.
+
+    Args:
+        document: its id.
+        start: place in the document's text of character 0 of the chunk's contents, title
+            included, so that a range in the contents can be moved by it.
+        verbatim: the document's text is the passages' own; otherwise ``start`` means nothing.
+    """
+
+    document: str
+    start: int
+    verbatim: bool
 
 
 class Library:
@@ -94,6 +114,13 @@ class Library:
             scores[document] = max(scores.get(document, hit.score), hit.score)
         return scores
 
+    def place(self, chunk_id: str) -> Place:
+        """Where a chunk's contents stand in its document."""
+        chunk, document = self.chunks[chunk_id], self.document_of(chunk_id)
+        head = len(chunk.contents) - (chunk.end - chunk.start)
+        start = document.source.passages[chunk.passage_id][0] + chunk.start - head
+        return Place(document.source.id, start, document.verbatim)
+
     def passage_of(self, span: Span) -> str:
         """The passage a span starts in."""
         return self.documents[span.document_id].passage_at(span.start)
@@ -135,17 +162,43 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
     texts = [EMBEDDED[config.embedded](node) for d in documents for node in d.nodes]
     vectors = EmbeddingStore(store.root, parts.encoder).vectors(texts, label="encode spans")
     chunks = chunk_passages(corpus, config.chunk_size, config.chunk_overlap)
-    ids, contents = [c.id for c in chunks], [c.contents for c in chunks]
-    lexical = build_bm25("chunks", ids, contents, store)
-    dense = build_dense(parts.dense, "chunks", ids, contents, parts.encoder, store)
+    library = Library(documents, vectors, chunks)
+    retriever = RETRIEVALS[config.retrieval](config, library, parts, store)
     counts |= {"documents": len(documents), "chunks": len(chunks), "spans": len(texts)}
     return Index(
         corpus,
-        {"chunks": Hybrid([lexical, dense], fusion=config.fusion)},
-        {"library": Library(documents, vectors, chunks)},
+        {"chunks": retriever},
+        {"library": library},
         counts,
         usage,
     )
+
+
+def by_hybrid(config: Any, library: Library, parts: Parts, store: ArtifactStore) -> Retriever:
+    """The paper's retrieval: BM25 and dense, equal weights."""
+    ids, contents = list(library.chunks), [c.contents for c in library.chunks.values()]
+    lexical = build_bm25("chunks", ids, contents, store)
+    dense = build_dense(parts.dense, "chunks", ids, contents, parts.encoder, store)
+    return Hybrid([lexical, dense], fusion=config.fusion)
+
+
+def by_paths(config: Any, library: Library, parts: Parts, store: ArtifactStore) -> Retriever:
+    """Along the corpus graph of chunks, ranked by the path selector."""
+    passages, places = [], {}
+    numbers = {document: number for number, document in enumerate(library.documents)}
+    seen: Counter[int] = Counter()
+    for chunk in library.chunks.values():
+        text = chunk.contents[len(chunk.contents) - (chunk.end - chunk.start) :]
+        title = chunk.contents[: len(chunk.contents) - len(text)].removesuffix("\n")
+        passages.append(Passage(chunk.id, title, text))
+        document = numbers[library.document_of(chunk.id).source.id]
+        places[chunk.id] = (document, seen[document])
+        seen[document] += 1
+    selector = load_selector(config.path_selector)
+    return build_path_retriever(Corpus(passages), parts.encoder, store, selector, places)
+
+
+RETRIEVALS = {"hybrid": by_hybrid, "paths": by_paths}
 
 
 def _titled(node: SemanticNode) -> str:

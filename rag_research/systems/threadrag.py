@@ -32,6 +32,7 @@ from rag_research.solve.question_entities import QUESTION_ENTITIES
 from rag_research.solve.synthesise import synthesise
 from rag_research.systems.base import Index, System
 from rag_research.systems.thread_index import Library, build_library, pooled
+from rag_research.systems.thread_paths import FoundByHybrid, FoundByPaths
 from rag_research.text.entities import entity_key
 from rag_research.trace import Trace
 from rag_research.types import Answer, Hit, Span
@@ -46,7 +47,11 @@ class ThreadRAGConfig:
         iterations: most rounds of retrieval and pathfinding (3).
         chunk_size: characters of a retrieved chunk (1,200).
         chunk_overlap: characters shared by neighbouring chunks (150).
-        fusion: of BM25 and dense scores.
+        retrieval: along the corpus graph, ranked by the path selector (ours), or the paper's hybrid
+            search.
+        path_selector: released network or path of one, for ``retrieval: paths``; its scores also
+            take the place of anchors and diffusion.
+        fusion: of BM25 and dense scores (``retrieval: hybrid``).
         units: what the graph connects: verbatim spans, or verbalised triplets.
         segmenter: cuts documents into spans.
         entities: finds the entities of spans.
@@ -69,6 +74,8 @@ class ThreadRAGConfig:
     iterations: int = 3
     chunk_size: int = 1200
     chunk_overlap: int = 150
+    retrieval: Literal["paths", "hybrid"] = "hybrid"
+    path_selector: str = "selector-minilm"
     fusion: Fusion = "min_max"
     units: Literal["spans", "triplets"] = "spans"
     segmenter: Any = slot(SEGMENTERS, "boundary")
@@ -90,11 +97,19 @@ class ThreadRAGConfig:
                 f"documents={self.documents} and iterations={self.iterations} must both be at "
                 "least 1"
             )
+        if self.pathfinding.selector.name == "learned" and self.retrieval != "paths":
+            raise ValueError(
+                "pathfinding.selector=learned needs the scores of retrieval=paths; with "
+                "retrieval=hybrid take threshold, the paper's, or another one"
+            )
         if self.chunk_size < 1 or not 0 <= self.chunk_overlap < self.chunk_size:
             raise ValueError(
                 f"needs 0 <= chunk_overlap < chunk_size, got {self.chunk_overlap} and "
                 f"{self.chunk_size}"
             )
+
+
+FOUND_BY: dict[str, Any] = {"hybrid": FoundByHybrid, "paths": FoundByPaths}
 
 
 class ThreadRAG(System):
@@ -115,6 +130,7 @@ class ThreadRAG(System):
         config, library = self.config, index.data["library"]
         llm, prompts = TracedLLM(self.parts.llm, trace), self.parts.prompts
         topology = Topology(config.topology)
+        search = FOUND_BY[config.retrieval](index.retrievers["chunks"], library)
         seen: dict[str, Hit] = {}
         rounds, evidence, sufficient, thread = 0, "", False, Thread.empty()
 
@@ -125,7 +141,7 @@ class ThreadRAG(System):
 
         while rounds < config.iterations:
             with trace.step("retrieve", round=rounds + 1) as step:
-                hits = pooled(index.retrievers["chunks"].search(queries, config.documents))
+                hits = pooled(search.search(queries, config.documents))
                 hits = hits[: config.documents]
                 new = [hit for hit in hits if hit.id not in seen]
                 seen.update((hit.id, hit) for hit in new)
@@ -141,7 +157,8 @@ class ThreadRAG(System):
 
             with trace.step("pathfind", round=rounds) as step:
                 retrieval = library.document_scores(seen.values())
-                paths = find_paths(graph, query, config.pathfinding, retrieval)
+                learned = search.span_scores(graph.nodes)
+                paths = find_paths(graph, query, config.pathfinding, retrieval, learned)
                 thread = self.thread(paths, library)
                 evidence = thread.text
                 step.record(**summary(paths), evidence=evidence)

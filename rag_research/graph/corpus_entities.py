@@ -100,13 +100,17 @@ def named(text: str, names: NameDictionary) -> Mapping[str, list[int]]:
     """Every name in a text, with the characters at which it starts.
 
     Args:
-        text: any script; scripts without case give the titles they spell, no other names.
+        text: any script. Scripts without case give the titles they spell, no other names; a
+            title is found where it starts and ends with a word, so in scripts written without
+            spaces only where punctuation sets it off.
         names: titles of the corpus.
     """
     words = folded_words(text)
     found: dict[str, list[int]] = {}
-    for key, start, _ in names.find(text, words):
+    titles = [(key, start) for key, start, _ in names.find(text, words)]
+    for key, start in titles:
         found.setdefault(key, []).append(start)
+    known = set(titles)
     at = 0
     for start, end in capitalised_offsets(text):
         while at < len(words) and words[at][1] < start:
@@ -117,6 +121,6 @@ def named(text: str, names: NameDictionary) -> Mapping[str, list[int]]:
             at += 1
         key = name_key(own)
         short = " " not in key and (len(key) < 3 or key.isdigit() or key in STOP_WORDS)
-        if key and not short and start not in found.get(key, ()):
+        if key and not short and (key, start) not in known:
             found.setdefault(key, []).append(start)
     return found

@@ -86,7 +86,8 @@ class CorpusGraph:
         numbers = np.full(len(words), -1, np.int64)
         at, found = _found(self.arrays["word_hash"], words)
         numbers[at] = found
-        df = np.where(numbers >= 0, self.arrays["word_df"][np.maximum(numbers, 0)], 0)
+        df = np.zeros(len(words), np.int64)
+        df[at] = self.arrays["word_df"][found]
         idf = np.log1p((len(self) - df + 0.5) / (df + 0.5))
         stop = np.array([word in STOP_WORDS for word in words], bool)
         return numbers, np.where(stop, STOP_WORD_WEIGHT, idf).astype(np.float32)
@@ -264,7 +265,7 @@ def _documents(
     if places is None:
         places = {
             id: (number, position)
-            for number, source in enumerate(merge_passages(corpus))
+            for number, source in enumerate(merge_passages(corpus[id] for id in ids))
             for position, id in enumerate(source.passages)
         }
     found = np.array([places[id] for id in ids], np.int32).reshape(-1, 2)

@@ -127,7 +127,7 @@ def _nodes(
         evidence.title_words @ asked.weights,
         evidence.title_share,
         match,
-        evidence.matches.mean(axis=1),
+        evidence.matches.sum(axis=1) / max(evidence.matches.shape[1], 1),
         evidence.excess @ evidence.token_weights,
         best @ evidence.token_weights,
         match - match.max(),

@@ -18,6 +18,7 @@ from rag_research.graph.unrolled import diffuse
 
 LEAST = 1e-6  # stands for "no edge", "no anchor" under the logarithm
 _STOP = 1e-4  # against edge weights of about .1 to 1: energy hardly stops, unless it learns to
+_IDLE = 0.1  # stop of a node without published edges, whose energy the paper returns to the seeds
 _CLAMP = 5.0
 
 
@@ -127,7 +128,8 @@ class PathSelector(nn.Module):
         z = \log e + g(h, e)
 
     with the published anchors `p` and weights `w`. The last layers of `f_s`, `f_e` and `g`
-    start at zero. A node may also stop: what it does not pass on returns to the seeds.
+    start at zero. A node may also stop: what it does not pass on returns to the seeds, as does
+    almost all that reaches a node without published edges until the network learns otherwise.
 
     Args:
         node_features: F.
@@ -225,7 +227,8 @@ class PathSelector(nn.Module):
     def _transition(self, graphs: Graphs, ends: Tensor, hidden: Tensor) -> Tensor:
         source, count = graphs.edge_index[0], len(hidden)
         moves = (graphs.weight + LEAST).log() + self.transition(ends).squeeze(1)
-        stops = self.stop(hidden).squeeze(1) + torch.log(torch.tensor(_STOP))
+        linked = graphs.weight.new_zeros(count).index_add(0, source, graphs.weight) > 0
+        stops = self.stop(hidden).squeeze(1) + torch.where(linked, _STOP, _IDLE).log()
         own = torch.arange(count, device=source.device)
         both = softmax(torch.cat([moves, stops]), torch.cat([source, own]), num_nodes=count)
         return both[: len(moves)]

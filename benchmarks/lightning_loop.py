@@ -19,10 +19,11 @@ from torch.utils.data import DataLoader
 
 from rag_research.models.boundary_mlp import BoundaryMLP
 from rag_research.models.losses import weighted_bce
-from rag_research.training.boundary_config import BoundaryLossConfig, OptimiserConfig
+from rag_research.training.boundary_config import BoundaryLossConfig
 from rag_research.training.boundary_data import RowBatches
 from rag_research.training.boundary_module import BoundaryModule
 from rag_research.training.boundary_rows import Rows
+from rag_research.training.trainer_config import OptimiserConfig
 
 
 def random_rows(count: int, features: int) -> Rows:

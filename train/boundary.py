@@ -12,8 +12,8 @@ from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
 from rag_research.errors import RagResearchError
 from rag_research.training.boundary_config import BoundaryTrainingConfig
-from rag_research.training.boundary_run import MONITOR, boundary_parts, export_boundary, load_best
-from rag_research.training.trainers import BEST, make_trainer
+from rag_research.training.boundary_run import MONITOR, boundary_parts, export_boundary
+from rag_research.training.trainers import fit
 
 
 def main(arguments: list[str]) -> int:
@@ -22,11 +22,8 @@ def main(arguments: list[str]) -> int:
         words = [argument.lstrip("-") for argument in arguments]
         config = build(BoundaryTrainingConfig, compose_dict(words, name="boundary"))
         module, data = boundary_parts(config)
-        trainer = make_trainer(config.trainer, Path(config.out), MONITOR)
-        trainer.fit(module, data, ckpt_path=config.trainer.resume, weights_only=True)
-        if config.trainer.fast_dev_run or not trainer.is_global_zero:
+        if not fit(module, data, config.trainer, Path(config.out), MONITOR):
             return 0
-        load_best(module, Path(config.out) / f"{BEST}.ckpt")
         path, figures = export_boundary(module, data, config)
     except RagResearchError as error:
         print(f"error: {error}", file=sys.stderr)

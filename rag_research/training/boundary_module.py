@@ -13,9 +13,11 @@ from torch import Tensor
 from rag_research.extract.boundaries import DecodingConfig
 from rag_research.models.boundary_mlp import BoundaryMLP
 from rag_research.models.losses import focal_loss, weighted_bce
-from rag_research.training.boundary_config import BoundaryLossConfig, OptimiserConfig
+from rag_research.training.boundary_config import BoundaryLossConfig
 from rag_research.training.boundary_rows import ValidationDocument
 from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
+from rag_research.training.trainer_config import OptimiserConfig
+from rag_research.training.trainers import one_cycle
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
@@ -107,16 +109,5 @@ class BoundaryModule(pl.LightningModule):
 
     def configure_optimizers(self) -> Any:
         """AdamW, one cycle over all steps of the run."""
-        optimiser = torch.optim.AdamW(
-            self.network.parameters(),
-            lr=self.optimiser.learning_rate,
-            weight_decay=self.optimiser.weight_decay,
-        )
-        steps = max(int(self.trainer.estimated_stepping_batches), 1)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, self.optimiser.learning_rate, total_steps=steps + 1
-        )
-        return {
-            "optimizer": optimiser,
-            "lr_scheduler": {"scheduler": schedule, "interval": "step"},
-        }
+        steps = int(self.trainer.estimated_stepping_batches)
+        return one_cycle(self.network, self.optimiser, steps)

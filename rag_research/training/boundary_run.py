@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -26,8 +25,8 @@ from rag_research.training.boundary_data import BoundaryData
 from rag_research.training.boundary_module import BoundaryModule
 from rag_research.training.boundary_rows import split_files
 from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
+from rag_research.training.cards import portable
 
-_ABSOLUTE = re.compile(r"(?<![\w.~-])/(?:[^/\s,\]]+/)+(?=[^/\s])")
 MONITOR = "val/average_precision"
 Figures = dict[str, dict[str, float]]
 
@@ -62,11 +61,6 @@ def boundary_parts(config: BoundaryTrainingConfig) -> tuple[BoundaryModule, Boun
     return module, data
 
 
-def load_best(module: BoundaryModule, path: str | Path) -> None:
-    """Put the tensors of a Lightning checkpoint into ``module``."""
-    module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
-
-
 def export_boundary(
     module: BoundaryModule, data: BoundaryData, config: BoundaryTrainingConfig
 ) -> tuple[Path, Figures]:
@@ -97,15 +91,6 @@ def export_boundary(
     }
     save_checkpoint(path, network, data.table, portable(card))
     return path, figures
-
-
-def portable(value: Any) -> Any:
-    """The same card without the folders of this machine: an absolute path keeps its last name."""
-    if isinstance(value, Mapping):
-        return {key: portable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [portable(item) for item in value]
-    return _ABSOLUTE.sub("", value) if isinstance(value, str) else value
 
 
 def _logits(network: BoundaryMLP, features: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""Lightning trainers from plain settings: loggers, checkpointing, early stop."""
+"""Lightning trainers from plain settings: loggers, checkpointing, early stop, optimiser."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from pytorch_lightning.loggers import CSVLogger, WandbLogger
+from torch import nn
 
 from rag_research.errors import missing_extra
-from rag_research.training.boundary_config import TrainerConfig
+from rag_research.training.trainer_config import OptimiserConfig, TrainerConfig
 
 BEST = "best"
 
@@ -55,6 +57,56 @@ def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
         gradient_clip_val=1.0,
         num_sanity_val_steps=0,
     )
+
+
+def fit(
+    module: pl.LightningModule,
+    data: pl.LightningDataModule,
+    config: TrainerConfig,
+    out: Path,
+    monitor: str,
+) -> bool:
+    """Train, and put the tensors of the best epoch into ``module``.
+
+    Args:
+        module: what is trained.
+        data: what it is trained on.
+        config: see :class:`TrainerConfig`; ``resume`` is followed.
+        out: folder of logs and checkpoints.
+        monitor: the logged figure that is to grow.
+
+    Returns:
+        Whether this process has a network to export: not in a debug run, and in the first of
+        several processes only.
+    """
+    trainer = make_trainer(config, out, monitor)
+    trainer.fit(module, data, ckpt_path=config.resume, weights_only=True)
+    if config.fast_dev_run or not trainer.is_global_zero:
+        return False
+    load_best(module, out / f"{BEST}.ckpt")
+    return True
+
+
+def load_best(module: pl.LightningModule, path: Path) -> None:
+    """Put the tensors of a Lightning checkpoint into ``module``."""
+    module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
+
+
+def one_cycle(network: nn.Module, config: OptimiserConfig, steps: int) -> Any:
+    """AdamW and one cycle of the learning rate over a run, as Lightning wants them.
+
+    Args:
+        network: what is trained.
+        config: see :class:`OptimiserConfig`.
+        steps: of the optimiser in the whole run.
+    """
+    optimiser = torch.optim.AdamW(
+        network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, config.learning_rate, total_steps=max(steps, 1) + 1
+    )
+    return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
 def _logger(config: TrainerConfig, out: Path) -> Any:

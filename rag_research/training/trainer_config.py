@@ -1,0 +1,52 @@
+"""Settings that every training run has: the optimiser and Lightning's trainer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rag_research.config.build import inert
+
+
+@dataclass(frozen=True, slots=True)
+class OptimiserConfig:
+    """AdamW with one cycle of the learning rate.
+
+    Args:
+        learning_rate: the highest of the cycle.
+        weight_decay: decoupled.
+    """
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TrainerConfig:
+    """How Lightning runs.
+
+    Args:
+        epochs: most passes over the data.
+        patience: validations without a better figure before training stops.
+        precision: of Lightning (``32-true``, ``bf16-mixed``, ``16-mixed``).
+        accelerator: ``auto``, ``cpu`` or ``gpu``.
+        devices: processes (CPU) or GPUs; more than one trains data-parallel.
+        strategy: of Lightning (``auto``, ``ddp``, ``ddp_spawn``).
+        logger: where metrics go: ``csv``, ``wandb`` (offline without a key) or ``none``.
+        wandb_mode: ``offline`` or ``online``.
+        resume: a Lightning checkpoint to go on from.
+        fast_dev_run: one batch of everything, nothing kept.
+        progress: show Lightning's progress bar.
+    """
+
+    epochs: int = 12
+    patience: int = 6
+    precision: Literal["32-true", "bf16-mixed", "16-mixed"] = "32-true"
+    accelerator: Literal["auto", "cpu", "gpu"] = inert("auto")
+    devices: int = inert(1)
+    strategy: Literal["auto", "ddp", "ddp_spawn"] = inert("auto")
+    logger: Literal["csv", "wandb", "none"] = inert("csv")
+    wandb_mode: Literal["offline", "online"] = inert("offline")
+    resume: str | None = inert(None)
+    fast_dev_run: bool = inert(False)
+    progress: bool = inert(False)

@@ -42,6 +42,13 @@ def name_key(words: Sequence[str]) -> str:
     return " ".join(kept)
 
 
+def _short(word: str) -> bool:
+    """Whether a word says too little to be a name: fewer than three letters, or two of a script
+    without case, where one letter says more."""
+    caseless = word.isalpha() and word.upper() == word.lower()
+    return len(word) < (2 if caseless else 3)
+
+
 def title_key(title: str) -> str:
     """:func:`name_key` of a title without its disambiguation."""
     return name_key([word for word, _, _ in folded_words(plain_title(title))])
@@ -55,7 +62,7 @@ def key_hash(key: str) -> int:
 class NameDictionary:
     """Finds the longest known title at each place of a text.
 
-    One short or function word is no title to look for: it would be found everywhere.
+    One short word or function word is no title to look for: it would be found everywhere.
 
     Args:
         titles: of the corpus; repeats do not matter.
@@ -67,7 +74,7 @@ class NameDictionary:
         for title in titles:
             key = title_key(title)
             words = key.split()
-            if not words or (len(words) == 1 and (len(key) < 3 or key in STOP_WORDS)):
+            if not words or (len(words) == 1 and (_short(key) or key in STOP_WORDS)):
                 continue
             self._keys.add(key)
             self._longest[words[0]] = max(self._longest[words[0]], len(words))

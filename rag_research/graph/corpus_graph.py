@@ -73,6 +73,16 @@ class CorpusGraph:
         df = np.diff(self.arrays["entity_start"])
         return np.log(len(self) / np.maximum(df, 1)).astype(np.float32)
 
+    @cached_property
+    def title_named(self) -> Integers:
+        """How many passages name, or have, each passage's title; 0 without one. [N]"""
+        return _sizes(self.arrays["entity_start"], self.arrays["title_entity"])
+
+    @cached_property
+    def title_shared(self) -> Integers:
+        """How many passages have each passage's title; 0 without one. [N]"""
+        return _sizes(self.arrays["titled_start"], self.arrays["title_entity"])
+
     def entities_of(self, keys: Iterable[str]) -> Integers:
         """Entity numbers of keys; unknown ones are left out."""
         return _found(self.arrays["entity_hash"], keys)[1]
@@ -91,6 +101,11 @@ class CorpusGraph:
         idf = np.log1p((len(self) - df + 0.5) / (df + 0.5))
         stop = np.array([word in STOP_WORDS for word in words], bool)
         return numbers, np.where(stop, STOP_WORD_WEIGHT, idf).astype(np.float32)
+
+
+def _sizes(start: NDArray[Any], groups: NDArray[Any]) -> Integers:
+    """Sizes of groups, 0 for -1."""
+    return np.append(np.diff(start), 0)[groups]
 
 
 def _found(hashes: NDArray[np.uint64], keys: Iterable[str]) -> tuple[Integers, Integers]:

@@ -87,9 +87,7 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
     columns |= _gains("token", evidence.matches, evidence.token_weights, source, target)
     columns |= _gains("excess", evidence.excess, evidence.token_weights, source, target)
     columns |= _gains("word", evidence.words, asked.weights, source, target)
-    safe = np.maximum(title, 0)
-    df = graph.arrays["entity_start"][safe + 1] - graph.arrays["entity_start"][safe]
-    hub = np.where(title >= 0, np.log1p(df), 0.0)
+    hub = np.log1p(graph.title_named[rows])
     columns |= {"target_hub": hub[target], "source_hub": hub[source]}
     weight = _published(graph, rows, columns, evidence, source, target)
     order = [name for group in EDGE_FEATURES.values() for name in group]

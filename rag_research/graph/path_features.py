@@ -107,10 +107,6 @@ def _nodes(
     lexical, fused = score("lexical"), score("fused")
     match = evidence.matches @ evidence.token_weights
     title = np.asarray(arrays["title_entity"][rows], np.int64)
-    safe = np.maximum(title, 0)
-    df = arrays["entity_start"][safe + 1] - arrays["entity_start"][safe]
-    repeats = arrays["titled_start"][safe + 1] - arrays["titled_start"][safe]
-    known = title >= 0
     best = evidence.matches >= evidence.matches.max(axis=0) - 1e-6
     columns = [
         cosine,
@@ -131,10 +127,10 @@ def _nodes(
         evidence.excess @ evidence.token_weights,
         best @ evidence.token_weights,
         match - match.max(),
-        np.isin(title, asked.entities) & known,
+        np.isin(title, asked.entities),
         evidence.asked_idf,
-        np.where(known, np.log1p(df), 0.0),
-        np.where(known, np.log(np.maximum(repeats, 1)), 0.0),
+        np.log1p(graph.title_named[rows]),
+        np.log(np.maximum(graph.title_shared[rows], 1)),
         np.log1p(np.bincount(edges.target, minlength=count)),
         *(found.origin == number for number in range(len(ORIGINS))),
         np.full(count, evidence.asked_titles),

@@ -75,6 +75,8 @@ class Question:
         type: the data set's own question type (``bridge``, ``comparison``, ...).
         gold_passages: ids of the passages that hold the evidence, in no particular order.
         evidence: gold triplets, where the data set has them.
+        supporting_facts: title of a gold passage and number of a sentence in it, from 0, where
+            the data set has them.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Question:
     type: str = ""
     gold_passages: tuple[str, ...] = ()
     evidence: tuple[Triplet, ...] = ()
+    supporting_facts: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Literal
 from rag_research.corpus.assemble import assemble
 from rag_research.corpus.corpus import Corpus
 from rag_research.corpus.dataset import Dataset
-from rag_research.corpus.records import existing, json_rows
+from rag_research.corpus.records import Row, existing, json_rows
 from rag_research.corpus.subset import gold_and_distractors, sample_questions
 from rag_research.errors import DataError, did_you_mean
 from rag_research.types import Passage, Question
@@ -56,7 +56,8 @@ class JsonLines:
 
     Corpus: ``id``, ``text``, optional ``title``, ``source``. Questions: ``id``, ``question``,
     ``answers`` (a list) or ``answer``, and optional ``type``, ``gold_passages`` (corpus ids),
-    ``evidence`` (``[[subject, predicate, object], ...]``). Other fields are passed over.
+    ``evidence`` (``[[subject, predicate, object], ...]``), ``supporting_facts``
+    (``[[title, sentence number], ...]``). Other fields are passed over.
     """
 
     Config = JsonLinesConfig
@@ -132,7 +133,21 @@ def read_questions(path: Path) -> Iterator[Question]:
             type=row.text("type", ""),
             gold_passages=row.texts("gold_passages", ()),
             evidence=row.triplets("evidence"),
+            supporting_facts=_facts(row),
         )
+
+
+def _facts(row: Row) -> tuple[tuple[str, int], ...]:
+    found = []
+    for fact in row.items("supporting_facts") if row.values.get("supporting_facts") else []:
+        match fact:
+            case [str(title), int(number)]:
+                found.append((title, number))
+            case [str(title), [*numbers]] if all(isinstance(n, int) for n in numbers):
+                found += [(title, number) for number in numbers]
+            case _:
+                raise row.wrong("supporting_facts", fact, "[title, sentence number]")
+    return tuple(found)
 
 
 def _named(folder: Path, name: str) -> Path:

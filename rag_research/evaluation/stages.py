@@ -26,8 +26,8 @@ class StageRanks:
 
     Args:
         question: its id.
-        rankings: passage ids after each of :data:`STAGES`, best first; a passage that a stage
-            dropped is not there.
+        rankings: passage ids after each stage, as :data:`STAGES` for ThreadRAG, best first; a
+            passage that a stage dropped is not there.
         gold: rank of each gold passage after each stage, from 1; ``None`` where it is gone.
     """
 
@@ -96,11 +96,11 @@ def score_stages(
     Raises:
         DataError: no question has gold passages.
     """
-    asked = [rank for rank in ranks if rank.gold[STAGES[0]]]
+    asked = [rank for rank in ranks if any(rank.gold.values())]
     if not asked:
         raise DataError("No question names gold passages, so stages cannot be compared.")
     scored: dict[str, dict[str, Interval]] = {}
-    for stage in STAGES:
+    for stage in asked[0].rankings:
         rows: dict[str, list[float]] = {}
         for rank in asked:
             ids, gold = rank.rankings[stage], list(rank.gold[stage])

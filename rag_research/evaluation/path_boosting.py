@@ -1,0 +1,194 @@
+"""Gradient boosting over the path selector's features: what a graph network has to beat.
+
+Each candidate is described by its own features, and by those of the neighbour that leads to it
+best, in four ways of choosing one, with the edge in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_research.errors import missing_extra
+from rag_research.evaluation.path_baselines import edge_feature, node_feature
+from rag_research.graph.corpus_graph import VERSION as GRAPH_VERSION
+from rag_research.graph.path_candidates import CandidateConfig
+from rag_research.graph.path_data import PathData
+from rag_research.graph.path_edges import Edges
+from rag_research.graph.path_features import VERSION as FEATURE_VERSION
+from rag_research.graph.path_features import PathGraph
+from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.carriers import sha256_of
+from rag_research.training.selector_config import SelectorDataConfig
+from rag_research.training.selector_graphs import candidate_graphs
+from rag_research.training.selector_questions import pool, read_questions, split_questions
+
+Floats = NDArray[np.float32]
+STAGE = "gradient-boosting"
+VERSION = 1
+ROUNDS = 300
+FILE = "model.joblib"
+
+
+class Boosting:
+    """Scores candidates by the probability of being gold.
+
+    Args:
+        model: a fitted classifier of scikit-learn.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def scores(self, path: PathGraph) -> Floats:
+        """[N]"""
+        if not len(path.rows):
+            return np.empty(0, np.float32)
+        scores: Floats = self.model.predict_proba(boosting_rows(path))[:, 1].astype(np.float32)
+        return scores
+
+
+def boosting_rows(path: PathGraph) -> Floats:
+    """What the classifier sees of each candidate.
+
+    Returns:
+        ``[own | 4 x (score, edge, neighbour)]``; zeros where there is no such neighbour.
+
+    Shapes:
+        -> [N, F + 4 (1 + A + F)]
+    """
+    edges = path.edges
+    fused = node_feature(path, "fused")[edges.source]
+    named, naming = edge_feature(path, "names_target"), edge_feature(path, "named_by_target")
+    linked = (named > 0) | (naming > 0)
+    views = (
+        (named > 0, fused),
+        (naming > 0, fused),
+        (linked, edge_feature(path, "sentences_by_idf")),
+        (np.ones(len(fused), bool), edge_feature(path, "sentences_by_idf")),
+    )
+    return np.concatenate([path.nodes, *(_best(path, *view) for view in views)], axis=1)
+
+
+def _best(path: PathGraph, allowed: NDArray[np.bool_], score: Floats) -> Floats:
+    """Score, edge and source of the best allowed edge into each candidate."""
+    edges, nodes = path.edges, path.nodes
+    width = 1 + edges.features.shape[1] + nodes.shape[1]
+    rows = np.zeros((len(nodes), width), np.float32)
+    chosen = np.flatnonzero(allowed)
+    chosen = chosen[np.argsort(score[chosen], kind="stable")]  # the best is written last
+    source, target = edges.source[chosen], edges.target[chosen]
+    rows[target] = np.concatenate(
+        [score[chosen, None], edges.features[chosen], nodes[source]], axis=1
+    )
+    return rows
+
+
+def load_boosting(
+    config: SelectorDataConfig,
+    candidates: CandidateConfig,
+    encoder: Any,
+    store: ArtifactStore,
+    seed: int = 0,
+) -> Boosting:
+    """Train, or find in ``store``, a classifier on the selector's own training graphs.
+
+    Validation questions are left out, as the selector does not learn from them either; a data
+    set of n questions counts ``sqrt(n)`` or n, see ``SelectorDataConfig.weights``.
+
+    Args:
+        config: the questions; features and edges are always all there.
+        candidates: how far the graphs reach.
+        encoder: frozen; one that shows its tokens.
+        store: keeps the classifier.
+        seed: of the split.
+
+    Raises:
+        MissingExtraError: scikit-learn is not installed.
+    """
+    try:
+        import joblib
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    except ImportError as error:
+        raise missing_extra("scikit-learn", "dev", "The gradient-boosting baseline") from error
+
+    def write(directory: Path) -> Mapping[str, int]:
+        graphs = _training_graphs(config, candidates, encoder, seed)
+        rows, gold, weight = _table(graphs, 0.5 if config.weights == "root" else 1.0)
+        model = HistGradientBoostingClassifier(
+            max_iter=ROUNDS,
+            learning_rate=0.05,
+            max_leaf_nodes=15,
+            min_samples_leaf=20,
+            l2_regularization=1.0,
+            early_stopping=False,
+            random_state=seed,
+        )
+        model.fit(rows, gold, sample_weight=weight)
+        joblib.dump(model, directory / FILE)
+        return {"questions": sum(map(len, graphs.values())), "rows": len(rows)}
+
+    inputs = {
+        "questions": sha256_of(Path(config.questions)),
+        "data": config,
+        "candidates": candidates,
+        "encoder": dict(encoder.identity),
+        "versions": [GRAPH_VERSION, FEATURE_VERSION],
+        "seed": seed,
+    }
+    artifact = store.ensure(STAGE, VERSION, inputs, write)
+    return Boosting(joblib.load(artifact.path / FILE))
+
+
+def _training_graphs(
+    config: SelectorDataConfig, candidates: CandidateConfig, encoder: Any, seed: int
+) -> dict[str, list[PathData]]:
+    questions = read_questions(Path(config.questions), config.leave_out)
+    training, _ = split_questions(questions, config.validation, seed, config.limit)
+    chosen = {(q.dataset, q.id) for q in training}
+    found = {}
+    for dataset in sorted({q.dataset for q in questions}):
+        own = [q for q in questions if q.dataset == dataset]
+        passages = pool(questions, dataset, config.smallest_pool)
+        folders = (Path(config.store), Path(config.cache))
+        graphs = candidate_graphs(own, passages, encoder, candidates, *folders)
+        found[dataset] = [graphs[q.id] for q in own if (dataset, q.id) in chosen]
+    return found
+
+
+def _table(
+    graphs: Mapping[str, Sequence[PathData]], power: float
+) -> tuple[Floats, Floats, NDArray[np.float64]]:
+    """Rows, labels and weights of all candidates; a data set of n questions weighs n^power."""
+    rows, gold, weight = [], [], []
+    for own in graphs.values():
+        for data in own:
+            rows.append(boosting_rows(_arrays(data)))
+            gold.append(data.y.numpy())
+            weight.append(np.full(len(rows[-1]), len(own) ** (power - 1)))
+    weights = np.concatenate(weight)
+    return np.concatenate(rows), np.concatenate(gold), weights / weights.mean()
+
+
+def _arrays(data: PathData) -> PathGraph:
+    source, target = data.edge_index.numpy()
+    edges = Edges(
+        source,
+        target,
+        data.edge_attr.numpy(),
+        data.edge_weight.numpy(),
+        np.zeros(len(data.sentence_owner), np.float32),
+    )
+    return PathGraph(
+        data.rows.numpy(),
+        data.x.numpy(),
+        edges,
+        data.prior.numpy(),
+        data.sentence_x.numpy(),
+        data.sentence_owner.numpy(),
+        np.zeros(len(data.sentence_owner), np.int64),
+    )

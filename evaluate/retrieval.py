@@ -1,27 +1,40 @@
 """Compare retrievers: ``python evaluate/retrieval.py dataset=jsonl dataset.path=FOLDER``.
 
-Prints recall and full-chain recall of BM25, dense and hybrid retrieval. Takes the settings of
-``evaluate/run.py`` that matter here: ``dataset``, ``encoder``, ``dense``, ``device``,
-``run.store``, ``evaluation.recall_at``. Arguments may start with ``--``.
+Prints recall and full-chain recall of BM25, dense and hybrid retrieval. With
+``selectors=[selector-minilm,FILE]`` path selectors and their baselines are compared on the same
+candidate graphs, with paired differences from the first one, recall by tokens, ranks after each
+stage and times; ``training.questions=FILE`` adds gradient boosting, and ``run.out=FOLDER`` keeps
+tables, plots and ranks. Takes the settings of ``evaluate/run.py`` that matter here: ``dataset``,
+``encoder``, ``dense``, ``device``, ``limit``, ``run.store``, ``run.out``,
+``evaluation.recall_at``, ``evaluation.bootstrap_samples``. Arguments may start with ``--``.
 """
 
 import sys
 
-from rag_research.config.compose import compose_experiment
+from rag_research.config.build import build
+from rag_research.config.compose import compose_dict
 from rag_research.errors import RagResearchError
+from rag_research.evaluation.path_config import RetrievalConfig
 from rag_research.evaluation.rankings import passage_retrievers, retrieval_table, score_retrievers
 from rag_research.registry import DATASETS, ENCODERS
 from rag_research.runtime.artifacts import ArtifactStore
 
 
 def main(arguments: list[str]) -> int:
-    """Index, search, print the table."""
+    """Index, search, print the tables."""
     try:
-        config = compose_experiment([argument.lstrip("-") for argument in arguments])
+        settings = [argument.lstrip("-") for argument in arguments]
+        config = build(RetrievalConfig, compose_dict(settings, "retrieval"))
         dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
         encoder = ENCODERS.get(config.encoder.name)(config.encoder)
-        store = ArtifactStore(config.run.store)
-        retrievers = passage_retrievers(dataset, config.dense, encoder, store)
+        if config.selectors:
+            from rag_research.evaluation.path_run import compare_paths
+
+            print(compare_paths(config, dataset, encoder))
+            return 0
+        retrievers = passage_retrievers(
+            dataset, config.dense, encoder, ArtifactStore(config.run.store)
+        )
         evaluation = config.evaluation
         scores = score_retrievers(
             retrievers,

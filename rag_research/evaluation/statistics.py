@@ -114,3 +114,27 @@ def _resampled_means(
         size = (min(rows, samples - start), len(data))
         pieces.append(data[random.integers(0, len(data), size=size)].mean(axis=1))
     return np.concatenate(pieces)
+
+
+def two_sided(difference: Difference, samples: int) -> float:
+    """Twice the share of resamples on the other side of zero, none counted as one.
+
+    Args:
+        difference: from :func:`paired_bootstrap`.
+        samples: resamples it was made with.
+    """
+    return min(1.0, 2 * (difference.opposite * samples + 1) / (samples + 1))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p-values corrected for how many there are (Holm 1979), in the order given.
+
+    Args:
+        values: uncorrected ones, of one family of comparisons.
+    """
+    corrected = [0.0] * len(values)
+    largest = 0.0
+    for place, number in enumerate(sorted(range(len(values)), key=lambda n: values[n])):
+        largest = max(largest, min(1.0, (len(values) - place) * values[number]))
+        corrected[number] = largest
+    return corrected

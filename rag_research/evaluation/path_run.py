@@ -1,0 +1,50 @@
+"""One run of the comparison of path selectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rag_research.corpus.dataset import Dataset
+from rag_research.corpus.subset import sample_questions
+from rag_research.evaluation.path_boosting import load_boosting
+from rag_research.evaluation.path_comparison import PathComparer
+from rag_research.evaluation.path_config import RetrievalConfig
+from rag_research.evaluation.path_report import markdown, summary, write_report
+from rag_research.graph.selector_checkpoint import load_selector
+from rag_research.runtime.artifacts import ArtifactStore
+
+
+def compare_paths(config: RetrievalConfig, dataset: Dataset, encoder: Any) -> str:
+    """Compare, write the report into ``run.out`` if there is one, and return its text.
+
+    Args:
+        config: names at least one selector.
+        dataset: with gold passages.
+        encoder: frozen; one that shows its tokens.
+    """
+    import torch
+
+    torch.set_num_threads(config.threads)
+    store = ArtifactStore(config.run.store)
+    selectors = [load_selector(name) for name in config.selectors]
+    boosting = None
+    if config.training is not None:
+        candidates = selectors[0].candidates
+        boosting = load_boosting(config.training, candidates, encoder, store, config.seed)
+    evaluation = config.evaluation
+    comparer = PathComparer(
+        dataset.corpus, encoder, store, selectors, boosting, evaluation.recall_at
+    )
+    questions = [q for q in dataset.questions if q.gold_passages]
+    if config.limit is not None:
+        drawn = sample_questions(questions, config.limit, config.seed)
+        questions = drawn if config.shuffle else questions[: config.limit]
+    outcome = comparer.compare(questions)
+    told = summary(
+        outcome, selectors[0].name, dataset.name, evaluation.bootstrap_samples, config.seed
+    )
+    text = markdown(told, outcome)
+    if config.run.out:
+        write_report(told, text, outcome, Path(config.run.out))
+    return text

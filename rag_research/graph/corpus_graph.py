@@ -8,8 +8,9 @@ that is about 14 GB of tokens, 3 GB of sentence vectors, 1.5 GB of vectors and 1
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.progress import progress
 
 STAGE = "corpus-graph"
-VERSION = 1
+VERSION = 2
 STOP_WORD_WEIGHT = 0.1
 
 Integers = NDArray[np.int64]
@@ -65,7 +66,8 @@ class CorpusGraph:
     @cached_property
     def names(self) -> NameDictionary:
         """Finds titles of the corpus in a question."""
-        return NameDictionary(self.arrays["titles"].tolist())
+        letters, start = self.arrays["titles"].tobytes(), self.arrays["titles_start"].tolist()
+        return NameDictionary(letters[a:b].decode() for a, b in pairwise(start))
 
     @cached_property
     def entity_idf(self) -> NDArray[np.float32]:
@@ -149,8 +151,15 @@ def build_corpus_graph(
         "titles": texts_fingerprint(ids, [p.title for p in passages]),
     }
     artifact = store.ensure(STAGE, VERSION, inputs, write)
-    arrays = {p.stem: np.load(p, mmap_mode="r") for p in sorted(artifact.path.glob("*.npy"))}
+    files = sorted(artifact.path.glob("*.npy"))
+    arrays = {path.stem: _mapped(np.load(path, mmap_mode="r")) for path in files}
+    tables = TokenTables(*(_mapped(getattr(tables, field.name)) for field in fields(tables)))
     return CorpusGraph(ids, tables, arrays)
+
+
+def _mapped(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory as a plain array: each use of a ``memmap`` costs microseconds more."""
+    return np.asarray(array)
 
 
 def corpus_arrays(
@@ -166,7 +175,7 @@ def corpus_arrays(
 
     Returns:
         For K entities, R mentions (each entity once a sentence), V words:
-        ``titles`` [N];
+        ``titles`` and ``titles_start`` [N + 1]: the titles in UTF-8, joined;
         ``entity_hash`` [K], sorted; ``entity_start`` [K + 1] and ``entity_passages``: the
         passages that name each entity, or have it as their title;
         ``title_entity`` [N], -1 without a title; ``titled_start`` [K + 1] and
@@ -197,7 +206,11 @@ def corpus_arrays(
     arrays = _entity_arrays(mentions, titles)
     arrays |= _word_arrays(words, title_words)
     document, position = _documents(corpus, ids, places)
-    arrays |= {"titles": np.array([p.title for p in passages], dtype=np.str_)}
+    letters = [passage.title.encode("utf-8", "replace") for passage in passages]
+    arrays |= {
+        "titles": np.frombuffer(b"".join(letters), np.uint8),
+        "titles_start": np.cumsum([0, *map(len, letters)]).astype(np.int64),
+    }
     return arrays | {"length": length, "document": document, "position": position}
 
 

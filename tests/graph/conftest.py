@@ -38,7 +38,10 @@ class CountingHashing(Hashing):
 
     def token_states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[list[int], Any]]:
         self.read += texts
-        return super().token_states(texts, role)
+        return Hashing(self.config).token_states(texts, role)
+
+    def pooled(self, texts: Sequence[str], states: Any) -> Any:
+        return Hashing(self.config).pooled(texts, states)
 
 
 @dataclass(frozen=True)

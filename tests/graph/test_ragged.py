@@ -19,9 +19,7 @@ def _groups(items: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(sizes, st.data())
-def test_gather_runs_joins_the_runs_in_the_asked_order(
-    size: list[int], data: st.DataObject
-) -> None:
+def test_gathered_runs_come_in_the_asked_order(size: list[int], data: st.DataObject) -> None:
     start = np.cumsum([0, *size])
     rows = data.draw(st.lists(st.integers(0, len(size) - 1), max_size=10))
     places, group = gather_runs(start, np.array(rows, np.int64))

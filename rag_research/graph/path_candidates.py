@@ -178,7 +178,7 @@ def _add(origin: dict[int, int], rows: Integers, kind: int) -> None:
 def _lists(
     graph: CorpusGraph, lexical: Lexical, asked: Asked, dense: Floats
 ) -> Mapping[str, Mapping[int, float]]:
-    best = np.argsort(-dense, kind="stable")[:DEPTH] if len(dense) <= DEPTH else _top(dense, DEPTH)
+    best = _top(dense, DEPTH)
     near = [Hit(graph.ids[row], float(dense[row])) for row in best.tolist()]
     worded = lexical.search([asked.text], DEPTH)[0]
     both = fuse([worded, near], "min_max", DEPTH)
@@ -188,8 +188,12 @@ def _lists(
 
 
 def _top(scores: Floats, count: int) -> Integers:
-    kept = np.argpartition(-scores, count - 1)[:count]
-    return kept[np.lexsort((kept, -scores[kept]))]
+    """The best, ties in order of rows, also at the cut."""
+    if len(scores) > count:
+        least = np.partition(scores, len(scores) - count)[len(scores) - count]
+        kept = np.flatnonzero(scores >= least)
+        return kept[np.argsort(-scores[kept], kind="stable")][:count]
+    return np.argsort(-scores, kind="stable")
 
 
 def _titled(graph: CorpusGraph, entities: Integers, dense: Floats, limit: int) -> Integers:

@@ -39,7 +39,7 @@ class SelectorModule(pl.LightningModule):
         optimiser: see :class:`OptimiserConfig`.
         shares: weight of each data set in ``val/score``, in the order of validation loaders.
         edge_dropout, seed_dropout: see :class:`SelectorDataConfig`.
-        seed: of dropout. Every epoch seeds anew, so a resumed run is the run it continues.
+        seed: of dropout. Every step seeds anew, so a resumed run is the run it continues.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class SelectorModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         """One batch of graphs."""
+        torch.manual_seed(self._step_seed(batch_index))
         graphs = dropped(network_input(batch), self.edge_dropout, self.seed_dropout)
         selected = self.network(graphs)
         found = self.losses(batch, graphs, selected)
@@ -100,12 +101,15 @@ class SelectorModule(pl.LightningModule):
         idle: Tensor = sum(parameter.sum() for parameter in self.network.parameters()) * 0.0
         return total + idle
 
+    def _step_seed(self, batch_index: int) -> int:
+        place = (self.current_epoch * 100_003 + batch_index) * 64 + self.global_rank
+        return int(self.seed * 1_000_003 + place)
+
     def on_train_epoch_start(self) -> None:
-        """A new order of the graphs, and dropout that depends on the epoch only."""
+        """A new order of the graphs."""
         loader = self.trainer.train_dataloader
         assert loader is not None
         loader.dataset.epoch = self.current_epoch
-        torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) * 64 + self.global_rank)
 
     def validation_step(self, batch: Batch, batch_index: int, dataloader_idx: int = 0) -> None:
         """Recall of each question."""

@@ -32,8 +32,10 @@ def selector_parts(config: SelectorTrainingConfig) -> tuple[SelectorModule, Sele
     data = SelectorData(config.data, config.candidates, encoder, config.seed)
     data.setup()
     seed_everything(config.seed)  # the weights must not depend on what was cached
-    sizes = [sum(len(names) for names in groups.values()) for groups in FEATURE_GROUPS.values()]
-    network = PathSelector(*sizes, config.network)
+    node, edge, sentence = (
+        sum(len(names) for names in groups.values()) for groups in FEATURE_GROUPS.values()
+    )
+    network = PathSelector(node, edge, sentence, config.network)
     for kind, (mean, scale) in data.scales().items():
         network.standardise(kind, mean, scale)
     module = SelectorModule(

@@ -85,3 +85,75 @@ def settings(toy_folder: Path, toy_table: Path, tmp_path: Path) -> list[str]:
         "trainer.epochs=4",
         f"out={tmp_path / 'run'}",
     ]
+
+
+@pytest.fixture(scope="session")
+def multihop_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Questions over the sample world in two data sets, with other passages beside the gold."""
+    from rag_research.corpus.sample_world import SampleWorld, SampleWorldConfig
+    from rag_research.text.sentences import split_sentences
+
+    dataset = SampleWorld(SampleWorldConfig(passages=200, questions=48)).load()
+    generator = random.Random(0)
+    everything = list(dataset.corpus)
+    rows = []
+    for number, question in enumerate(dataset.questions):
+        gold = [dataset.corpus[id] for id in question.gold_passages]
+        given = {p.id: p for p in [*gold, *generator.sample(everything, 6)]}
+        passages = list(given.values())
+        generator.shuffle(passages)
+        evidence = [[t.subject, t.predicate, t.object] for t in question.evidence]
+        facts = [
+            [p.title, n]
+            for p in gold
+            for n, sentence in enumerate(split_sentences(p.text))
+            if any(o in sentence for s, _, o in evidence if s == p.title)
+        ]
+        row = {
+            "dataset": "small" if number % 4 == 0 else "large",
+            "id": f"q{number}",
+            "question": question.text,
+            "passages": [
+                {
+                    "title": p.title,
+                    "sentences": split_sentences(p.text),
+                    "is_gold": p.id in question.gold_passages,
+                }
+                for p in passages
+            ],
+            "evidences": evidence,
+            "supporting_facts": facts,
+        }
+        rows.append(json.dumps(row))
+    path = tmp_path_factory.mktemp("multihop") / "multihop.jsonl"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def graph_folders(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Stores that all tests share: encoder states and candidate graphs are made once."""
+    folder = tmp_path_factory.mktemp("graphs")
+    return [f"data.store={folder / 'store'}", f"data.cache={folder / 'cache'}"]
+
+
+@pytest.fixture
+def selector_settings(multihop_file: Path, graph_folders: list[str], tmp_path: Path) -> list[str]:
+    return [
+        f"data.questions={multihop_file}",
+        *graph_folders,
+        "encoder=hashing",
+        "encoder.dimension=128",
+        "candidates.found=12",
+        "candidates.front=4",
+        "candidates.namers=6",
+        "candidates.expansion=3",
+        "network.width=16",
+        "network.dropout=0.1",
+        "data.edge_dropout=0.05",
+        "data.seed_dropout=0.1",
+        "data.validation=0.2",
+        "trainer.accelerator=cpu",
+        "trainer.epochs=2",
+        f"out={tmp_path / 'run'}",
+    ]

@@ -98,7 +98,10 @@ def markdown(told: Row, outcome: PathComparison) -> str:
     lines += ["", f"After each stage of {told['first']}:", ""]
     lines.append(stages_table(score_stages(outcome.stages, _cut_offs(metrics), 1000)))
     spent = ", ".join(f"{stage} {value:.1f}" for stage, value in told["milliseconds"].items())
-    lines += ["", f"Milliseconds a question (medians): {spent}. Peak {told['peak_mib']:.0f} MiB."]
+    lines += [
+        "",
+        f"CPU milliseconds a question (medians): {spent}. Peak {told['peak_mib']:.0f} MiB.",
+    ]
     return "\n".join(lines)
 
 

@@ -80,21 +80,21 @@ class TokenCosts:
         return self._known[row]
 
 
-def evidence_of(question: Question, graph: CorpusGraph) -> Evidence:
+def evidence_of(question: Question, corpus: Corpus, graph: CorpusGraph) -> Evidence:
     """Rows of a question's gold passages and supporting sentences.
 
     A supporting sentence is located by its number among the sentences as this package splits
     them, which may be others than the data set's; a number beyond the last is left out.
     """
-    rows = [graph.rows[id] for id in question.gold_passages]
-    titles = graph.arrays["titles"]
     start = graph.tables.sentence_start
     facts = set()
     for title, number in question.supporting_facts:
-        for row in rows:
-            if str(titles[row]) == title and 0 <= number < start[row + 1] - start[row]:
+        for id in question.gold_passages:
+            row = graph.rows[id]
+            if corpus[id].title == title and 0 <= number < start[row + 1] - start[row]:
                 facts.add(int(start[row]) + number)
-    return Evidence(tuple(dict.fromkeys(rows)), tuple(sorted(facts)))
+    rows = dict.fromkeys(graph.rows[id] for id in question.gold_passages)
+    return Evidence(tuple(rows), tuple(sorted(facts)))
 
 
 def read_passages(
@@ -147,12 +147,13 @@ def read_sentences(
     groups = owner[np.asarray(order, np.int64)].tolist()
     taken = np.zeros((len(BUDGETS), len(owner)), bool)
     taken[:, order] = fill([each[n] for n in order], groups, heads)
-    whole, touched = [], []
+    whole: list[Flags] = []
+    touched: list[Flags] = []
     for place, row in enumerate(rows.tolist()):
         if row in evidence.passages:
             own = taken[:, owner == place]
-            whole.append(own.all(axis=1) & (own.shape[1] > 0))
-            touched.append(own.any(axis=1))
+            whole.append(np.asarray(own.all(axis=1) & (own.shape[1] > 0)))
+            touched.append(np.asarray(own.any(axis=1)))
     count = len(evidence.passages)
     curves = {"whole": _share(whole, count), "touched": _share(touched, count)}
     if evidence.sentences:

@@ -203,3 +203,14 @@ def test_real_sets_have_their_published_sizes(folder: str, passages: int, questi
     dataset = load(DATA / folder)
     assert (len(dataset.corpus), len(dataset.questions)) == (passages, questions)
     assert all(question.answers for question in dataset.questions)
+
+
+def test_reads_supporting_facts(tmp_path: Path) -> None:
+    write(tmp_path / "corpus.jsonl", GOOD)
+    facts = [["A", 0], ["B", [1, 2]]]
+    rows = [{"id": "1", "question": "?", "supporting_facts": facts}]
+    write(tmp_path / "questions.jsonl", rows)
+    assert load(tmp_path).questions[0].supporting_facts == (("A", 0), ("B", 1), ("B", 2))
+    write(tmp_path / "questions.jsonl", [{**rows[0], "supporting_facts": [["A", "first"]]}])
+    with pytest.raises(DataError, match="sentence number"):
+        load(tmp_path)

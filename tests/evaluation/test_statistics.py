@@ -10,7 +10,12 @@ import pytest
 
 from rag_research.errors import ConfigError
 from rag_research.evaluation import statistics as bootstrap
-from rag_research.evaluation.statistics import bootstrap_interval, paired_bootstrap
+from rag_research.evaluation.statistics import (
+    bootstrap_interval,
+    holm,
+    paired_bootstrap,
+    two_sided,
+)
 
 
 def test_equal_values_have_an_interval_of_no_width() -> None:
@@ -86,3 +91,16 @@ def test_what_cannot_be_resampled_is_an_error() -> None:
         bootstrap_interval([1.0], level=1)
     with pytest.raises(ConfigError, match="got 2 and 1 values"):
         paired_bootstrap([1.0, 2.0], [1.0])
+
+
+def test_holm_by_hand() -> None:
+    """Sorted .01, .02, .03, .04 times 4, 3, 2, 1, never smaller than the one before."""
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.5, 0.6]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_two_sided_counts_one_resample_at_least() -> None:
+    clear = paired_bootstrap([1.0] * 5, [0.0] * 5, samples=99)
+    assert two_sided(clear, 99) == pytest.approx(0.02)
+    assert two_sided(paired_bootstrap([1.0, 0.0], [1.0, 0.0], samples=99), 99) == 1.0

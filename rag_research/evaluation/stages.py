@@ -50,14 +50,17 @@ def stage_ranks(system: ThreadRAG, index: Index, question: Question) -> StageRan
     """
     config, library = system.config, index.data["library"]
     names = spelled_entities(question.text)
-    queries = [question.text, *names]
-    hits = pooled(index.retrievers["chunks"].search(queries, config.documents))
+    search = system.search(index)
+    queries = search.first_queries(question.text, names)
+    hits = pooled(search.search(queries, config.documents))
     hits = hits[: config.documents]
     topology = Topology(config.topology)
     topology.add(*library.spans([hit.id for hit in hits]))
     scores = library.document_scores(hits)
     query = system.query(question.text, names)
-    paths = find_paths(topology.data(), query, config.pathfinding, scores)
+    graph = topology.data()
+    learned = search.span_scores(graph.nodes)
+    paths = find_paths(graph, query, config.pathfinding, scores, learned)
     found = paths.candidates
     every = range(len(found.energy))
 

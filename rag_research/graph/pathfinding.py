@@ -48,7 +48,7 @@ class PathfindingConfig:
     charge: Literal["positive", "softmax"] = "positive"
     diffusion: Literal["ppr", "push", "exact", "one_hop", "none"] = "ppr"
     restart: float = 0.5
-    selector: Any = slot(SELECTORS, "threshold")
+    selector: Any = slot(SELECTORS, "learned")
     connectivity: Literal["bfs", "none"] = "bfs"
 
     def __post_init__(self) -> None:

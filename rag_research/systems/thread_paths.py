@@ -15,6 +15,7 @@ from rag_research.systems.thread_index import Library
 from rag_research.types import Hit
 
 _DECIMALS = 9
+_UNSCORED = 1e-3  # of its passage's probability, for a span without a scored sentence
 
 
 class FoundByHybrid:
@@ -27,6 +28,10 @@ class FoundByHybrid:
 
     def __init__(self, retriever: Retriever, library: Library) -> None:
         self._retriever = retriever
+
+    def first_queries(self, question: str, names: Sequence[str]) -> list[str]:
+        """The paper's: question and entities are searched alike."""
+        return [question, *names]
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """See :class:`rag_research.index.base.Retriever`."""
@@ -53,6 +58,10 @@ class FoundByPaths:
         self._library = library
         self._sentences: dict[tuple[str, int, int], float] = {}
         self._whole: dict[str, float] = {}
+
+    def first_queries(self, question: str, names: Sequence[str]) -> list[str]:
+        """The question alone: candidates are found by the names in it anyway."""
+        return [question]
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """See :class:`rag_research.index.base.Retriever`."""
@@ -89,7 +98,6 @@ class FoundByPaths:
         places = [self._library.place(id) for id in ids]
         for place, score in zip(places, kept.tolist(), strict=True):
             best = self._whole.get(place.document, 0.0)
-            # Less than any sentence of the document that was scored: a span none was found in.
             self._whole[place.document] = max(best, score * _UNSCORED)
         owners = path.sentence_owner.tolist()
         for owner, (start, end), score in zip(
@@ -99,9 +107,6 @@ class FoundByPaths:
             if place.verbatim:
                 key = (place.document, place.start + start, place.start + end)
                 self._sentences[key] = max(self._sentences.get(key, 0.0), score)
-
-
-_UNSCORED = 1e-3
 
 
 def _probabilities(logits: Any) -> Floats:

@@ -74,7 +74,7 @@ class ThreadRAGConfig:
     iterations: int = 3
     chunk_size: int = 1200
     chunk_overlap: int = 150
-    retrieval: Literal["paths", "hybrid"] = "hybrid"
+    retrieval: Literal["paths", "hybrid"] = "paths"
     path_selector: str = "selector-minilm"
     fusion: Fusion = "min_max"
     units: Literal["spans", "triplets"] = "spans"
@@ -109,9 +109,6 @@ class ThreadRAGConfig:
             )
 
 
-FOUND_BY: dict[str, Any] = {"hybrid": FoundByHybrid, "paths": FoundByPaths}
-
-
 class ThreadRAG(System):
     """See the module's docstring."""
 
@@ -130,13 +127,13 @@ class ThreadRAG(System):
         config, library = self.config, index.data["library"]
         llm, prompts = TracedLLM(self.parts.llm, trace), self.parts.prompts
         topology = Topology(config.topology)
-        search = FOUND_BY[config.retrieval](index.retrievers["chunks"], library)
+        search = self.search(index)
         seen: dict[str, Hit] = {}
         rounds, evidence, sufficient, thread = 0, "", False, Thread.empty()
 
         with trace.step("entities") as step:
             names = await QUESTION_ENTITIES[config.question_entities](llm, prompts, question)
-            query, queries = self.query(question, names), [question, *names]
+            query, queries = self.query(question, names), search.first_queries(question, names)
             step.record(entities=names)
 
         while rounds < config.iterations:
@@ -184,6 +181,11 @@ class ThreadRAG(System):
             "sufficient": float(sufficient),
         }
         return Answer(text, thread.passages, rounds, stats=stats, spans=thread.spans)
+
+    def search(self, index: Index) -> FoundByHybrid | FoundByPaths:
+        """What finds chunks for one question and remembers what it thinks of them."""
+        kind = FoundByPaths if self.config.retrieval == "paths" else FoundByHybrid
+        return kind(index.retrievers["chunks"], index.data["library"])
 
     def query(self, question: str, names: Sequence[str]) -> Query:
         """The question as pathfinding sees it."""

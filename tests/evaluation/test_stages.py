@@ -1,6 +1,8 @@
 """Ranks of gold passages after each stage, on a corpus where they can be told."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,9 +35,15 @@ CORPUS = Corpus(
 )
 
 
-def test_each_stage_ranks_passages_and_asks_no_model(tmp_path: Path) -> None:
+PUBLISHED = {"retrieval": "hybrid", "pathfinding": {"selector": "threshold"}}
+
+
+@pytest.mark.parametrize("how", [PUBLISHED, {}], ids=["published", "learned"])
+def test_each_stage_ranks_passages_and_asks_no_model(
+    tmp_path: Path, how: Mapping[str, Any]
+) -> None:
     parts = Parts(Scripted.of([]), Hashing(HashingConfig()), PromptLibrary())
-    settings = {"entities": "capitalised", "documents": 2}
+    settings = {"entities": "capitalised", "documents": 2, **how}
     system = ThreadRAG(build(ThreadRAGConfig, settings), parts)
     index = system.index(CORPUS, ArtifactStore(tmp_path))
     question = Question("q", "Who directed Salt Road?", gold_passages=("film", "bread"))

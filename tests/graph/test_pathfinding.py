@@ -22,6 +22,7 @@ from rag_research.graph.topology import Topology, TopologyConfig, graph_data
 from rag_research.registry import SELECTORS
 from rag_research.types import Span
 
+PUBLISHED = build(PathfindingConfig, {"selector": "threshold"})
 CHAIN = (np.array([0, 1]), np.array([1, 2]))
 ONES = np.array([[1.0, 0, 0], [1.0, 0, 0]])
 
@@ -43,7 +44,7 @@ QUERY = Query("q", np.array([1, 0], np.float32), frozenset(("keld", "elin")))
 
 
 def find(**changes) -> Paths:
-    settings_ = {"anchors": 1, "entity_boost": 0.0, **changes}
+    settings_ = {"anchors": 1, "entity_boost": 0.0, "selector": "threshold", **changes}
     return find_paths(chain(), QUERY, build(PathfindingConfig, settings_))
 
 
@@ -151,7 +152,7 @@ def test_connectivity_and_its_null_object() -> None:
 
 
 def test_an_empty_graph_has_no_paths() -> None:
-    paths = find_paths(Topology().data(), QUERY, PathfindingConfig())
+    paths = find_paths(Topology().data(), QUERY, PUBLISHED)
     assert (paths.candidates.anchors, paths.selected, paths.kept) == ([], [], [])
 
 
@@ -166,7 +167,7 @@ def test_energy_is_conserved_and_the_iteration_agrees_with_the_solver(seed: int)
     topology.add(nodes(*["keld " * int(random.integers(0, 2))] * size), vectors)
     graph = topology.data()
     query = Query("q", vectors[0], frozenset(("keld",)))
-    paths = find_paths(graph, query, PathfindingConfig())
+    paths = find_paths(graph, query, PUBLISHED)
     energy = paths.candidates.energy
     assert energy.sum() == pytest.approx(1, abs=1e-6)
     assert energy == pytest.approx(

@@ -40,7 +40,14 @@ CORPUS = Corpus(
 ENOUGH = '{"missing": [], "sufficient": true}'
 ANSWER = "Mia Orr was born in Keld. <answer>Keld</answer>"
 NAMES = '["Salt Road"]'
-FAST = {"segmenter": "sentences", "entities": "capitalised", "extractor": "rules"}
+PUBLISHED = {"selector": "threshold"}
+FAST = {
+    "segmenter": "sentences",
+    "entities": "capitalised",
+    "extractor": "rules",
+    "retrieval": "hybrid",
+    "pathfinding": PUBLISHED,
+}
 
 
 class CountingEncoder(Hashing):

@@ -28,6 +28,8 @@ class TrainerConfig:
     Args:
         epochs: most passes over the data.
         patience: validations without a better figure before training stops.
+        keep: epoch that is exported: the ``best`` on validation or the ``last``; with few
+            validation documents or questions the best is often luck.
         precision: of Lightning (``32-true``, ``bf16-mixed``, ``16-mixed``).
         accelerator: ``auto``, ``cpu`` or ``gpu``.
         devices: processes (CPU) or GPUs; more than one trains data-parallel.
@@ -41,6 +43,7 @@ class TrainerConfig:
 
     epochs: int = 12
     patience: int = 6
+    keep: Literal["best", "last"] = "best"
     precision: Literal["32-true", "bf16-mixed", "16-mixed"] = "32-true"
     accelerator: Literal["auto", "cpu", "gpu"] = inert("auto")
     devices: int = inert(1)

@@ -66,7 +66,7 @@ def fit(
     out: Path,
     monitor: str,
 ) -> bool:
-    """Train, and put the tensors of the best epoch into ``module``.
+    """Train, and put the tensors of the epoch that is kept into ``module``.
 
     Args:
         module: what is trained.
@@ -83,11 +83,11 @@ def fit(
     trainer.fit(module, data, ckpt_path=config.resume, weights_only=True)
     if config.fast_dev_run or not trainer.is_global_zero:
         return False
-    load_best(module, out / f"{BEST}.ckpt")
+    load_tensors(module, out / f"{config.keep}.ckpt")
     return True
 
 
-def load_best(module: pl.LightningModule, path: Path) -> None:
+def load_tensors(module: pl.LightningModule, path: Path) -> None:
     """Put the tensors of a Lightning checkpoint into ``module``."""
     module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
 

@@ -110,6 +110,16 @@ def test_a_resumed_run_is_the_run_it_continues(
     assert all(torch.equal(value, resumed[name]) for name, value in whole.items())
 
 
+def test_the_last_epoch_can_be_kept(selector_settings: list[str], tmp_path: Path) -> None:
+    config = _config([*selector_settings, "trainer.keep=last"])
+    module, data = selector_parts(config)
+    assert fit(module, data, config.trainer, Path(config.out), MONITOR)
+    kept = torch.load(Path(config.out) / "last.ckpt", weights_only=True)
+    assert kept["epoch"] == 1
+    state = module.state_dict()
+    assert all(torch.equal(value, state[name]) for name, value in kept["state_dict"].items())
+
+
 def test_every_loss_can_be_switched_off(selector_settings: list[str], tmp_path: Path) -> None:
     names = ("listwise", "adversarial_bce", "full_chain", "next_hop", "sentences")
     module, data = selector_parts(_config(selector_settings))

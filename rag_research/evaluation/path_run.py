@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,11 @@ def compare_paths(config: RetrievalConfig, dataset: Dataset, encoder: Any) -> st
 
     torch.set_num_threads(config.threads)
     store = ArtifactStore(config.run.store)
-    selectors = [load_selector(name) for name in config.selectors]
+    labels = _labels(config.selectors)
+    selectors = [
+        replace(load_selector(name), name=label)
+        for name, label in zip(config.selectors, labels, strict=True)
+    ]
     boosting = None
     if config.training is not None:
         candidates = selectors[0].candidates
@@ -48,3 +54,12 @@ def compare_paths(config: RetrievalConfig, dataset: Dataset, encoder: Any) -> st
     if config.run.out:
         write_report(told, text, outcome, Path(config.run.out))
     return text
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """Names of files without folder and ending; with their folder where two would be alike."""
+    stems = [Path(name).stem for name in names]
+    return [
+        stem if stems.count(stem) == 1 else f"{Path(name).absolute().parent.name}/{stem}"
+        for name, stem in zip(names, stems, strict=True)
+    ]

@@ -14,6 +14,7 @@ from rag_research.graph.ragged import gather_runs, reduce_by_key
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
+_BLOCK = 256  # tokens that stay in the cache while they become floats and are multiplied
 _TYPICAL = 0.5  # quantile of the candidates that a token match has to exceed
 
 
@@ -163,8 +164,11 @@ def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
 def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> tuple[Floats, Floats]:
     tables, question = graph.tables, asked.tokens
     at, owner = gather_runs(tables.token_start, rows)
-    projected = (question.projected / 127).astype(np.float32)
-    cosine: Floats = np.asarray(tables.tokens[at], np.float32) @ projected.T
+    projected = np.ascontiguousarray((question.projected / 127).T, np.float32)
+    cosine = np.empty((len(at), projected.shape[1]), np.float32)
+    for first in range(0, len(at), _BLOCK):
+        tokens = tables.tokens[at[first : first + _BLOCK]].astype(np.float32)
+        np.matmul(tokens, projected, out=cosine[first : first + _BLOCK])
     return _largest(cosine, owner, len(rows)), token_weights(asked)
 
 

@@ -96,13 +96,14 @@ def _nodes(
     if not count:
         return np.empty((0, sum(map(len, NODE_FEATURES.values()))), np.float32)
     cosine = found.dense[rows]
-    ranks = {name: {row: n for n, row in enumerate(own)} for name, own in found.lists.items()}
+    ranks = {name: dict(zip(own, range(DEPTH), strict=False)) for name, own in found.lists.items()}
+    listed = rows.tolist()
 
     def rank(name: str) -> Floats:
-        return np.log1p([ranks[name].get(row, 1.5 * DEPTH) for row in rows.tolist()])
+        return np.log1p([ranks[name].get(row, 1.5 * DEPTH) for row in listed])
 
     def score(name: str) -> Floats:
-        return np.array([found.lists[name].get(row, 0.0) for row in rows.tolist()], np.float32)
+        return np.array([found.lists[name].get(row, 0.0) for row in listed], np.float32)
 
     lexical, fused = score("lexical"), score("fused")
     match = evidence.matches @ evidence.token_weights

@@ -8,10 +8,11 @@ Our own contribution; the paper names learning the selection as future work.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch_geometric.utils import scatter, softmax
 
 from rag_research.graph.unrolled import diffuse
@@ -106,12 +107,11 @@ class Layer(nn.Module):
 
     def forward(self, hidden: Tensor, edge_index: Tensor, edges: Tensor, energy: Tensor) -> Tensor:
         """[N, H], [2, E], [E, H], [N, 1] -> [N, H]"""
-        source, target = edge_index
-        count = len(hidden)
-        ends = torch.cat([hidden[source], edges, hidden[target]], dim=1)
-        message = self.message(ends)
-        share = softmax(self.attention(ends), target, num_nodes=count)
-        mean = scatter(message * share, target, dim_size=count, reduce="sum")
+        target, count = edge_index[1], len(hidden)
+        message = self.message[1:](_at_edges(self.message[0], hidden, edge_index, edges))
+        told = _at_edges(self.attention, hidden, edge_index, edges)
+        share = softmax(told, target, num_nodes=count)
+        mean = hidden.new_zeros(hidden.shape).index_add(0, target, message * share)
         best = scatter(message, target, dim_size=count, reduce="max")
         update = self.update(torch.cat([hidden, mean, best, energy], dim=1))
         normed: Tensor = self.norm(hidden + update)
@@ -203,10 +203,8 @@ class PathSelector(nn.Module):
         nodes = self._scaled("node", graphs.nodes)
         edges = self.edge(self._scaled("edge", graphs.edges))
         hidden = self.node(nodes)
-        source, target = graphs.edge_index
-        ends = torch.cat([hidden[source], edges, hidden[target]], dim=1)
         seeds = softmax((graphs.prior + LEAST).log() + self.seed(hidden).squeeze(1), graphs.graph)
-        transition = self._transition(graphs, ends, hidden)
+        transition = self._transition(graphs, edges, hidden)
         energy = diffuse(
             graphs.edge_index,
             transition,
@@ -224,14 +222,28 @@ class PathSelector(nn.Module):
         sentences = passages[graphs.owner] + self.sentence(told).squeeze(1)
         return Selected(passages, sentences, energy, transition)
 
-    def _transition(self, graphs: Graphs, ends: Tensor, hidden: Tensor) -> Tensor:
+    def _transition(self, graphs: Graphs, edges: Tensor, hidden: Tensor) -> Tensor:
         source, count = graphs.edge_index[0], len(hidden)
-        moves = (graphs.weight + LEAST).log() + self.transition(ends).squeeze(1)
+        told = _at_edges(self.transition[0], hidden, graphs.edge_index, edges)
+        moves = (graphs.weight + LEAST).log() + self.transition[1:](told).squeeze(1)
         linked = graphs.weight.new_zeros(count).index_add(0, source, graphs.weight) > 0
         stops = self.stop(hidden).squeeze(1) + torch.where(linked, _STOP, _IDLE).log()
         own = torch.arange(count, device=source.device)
         both = softmax(torch.cat([moves, stops]), torch.cat([source, own]), num_nodes=count)
         return both[: len(moves)]
+
+
+def _at_edges(layer: Any, hidden: Tensor, edge_index: Tensor, edges: Tensor) -> Tensor:
+    """``layer(cat([hidden[source], edges, hidden[target]]))``, the ends multiplied node by node.
+
+    There are many times more edges than nodes.
+    """
+    width = hidden.shape[1]
+    source, middle, target = layer.weight.split([width, edges.shape[1], width], dim=1)
+    ends = functional.linear(hidden, torch.cat([source, target]))
+    sent, received = ends.split(len(source), dim=1)
+    told = functional.linear(edges, middle, layer.bias)
+    return told + sent.index_select(0, edge_index[0]) + received.index_select(0, edge_index[1])
 
 
 def _zero(layer: nn.Linear) -> nn.Linear:

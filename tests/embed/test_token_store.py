@@ -402,3 +402,9 @@ def test_real_states_keep_their_nearest_neighbours(tmp_path: Path) -> None:
         full.append((query.states @ read.states.T).max(axis=1))
         kept.append((query.projected @ _of(tables, n)[3].T.astype(np.float32)).max(axis=1) / 127)
     assert np.corrcoef(np.ravel(full), np.ravel(kept))[0, 1] > 0.85
+
+
+def test_tokens_have_128_dimensions_unless_told_otherwise(tmp_path: Path) -> None:
+    encoder = Counting(dimension=160)
+    assert TokenStore(tmp_path, encoder).tables(["a b"]).tokens.shape == (2, 128)
+    assert TokenStore(tmp_path, encoder).query(["a b"])[0].projected.shape == (2, 128)

@@ -26,6 +26,7 @@ from rag_research.runtime.progress import progress
 STAGE = "tokens"
 VERSION = 1
 FIRST_CHUNK = 256
+DIMENSION = 128
 _LARGEST_CHUNK = 8192
 _SHORT_SECONDS = 4.0
 
@@ -91,18 +92,19 @@ class TokenStore:
     Args:
         root: the root of an artefact store.
         encoder: one that shows its tokens.
-        dimension: d of the compressed tokens; see :func:`token_basis` for what it costs.
+        dimension: d of the compressed tokens, 128 when left out, at most D; see
+            :func:`token_basis` for what it costs.
 
     Raises:
         ConfigError: the encoder does not show its tokens, or d is below 1.
     """
 
-    def __init__(self, root: Path, encoder: Encoder, dimension: int = 128) -> None:
-        if dimension < 1:
+    def __init__(self, root: Path, encoder: Encoder, dimension: int | None = None) -> None:
+        if dimension is not None and dimension < 1:
             raise ConfigError(f"token dimension: got {dimension}, expected at least 1.")
         self.root = Path(root)
         self.encoder = token_encoder(encoder)
-        self.dimension = dimension
+        self._dimension = dimension
 
     def tables(
         self,
@@ -156,6 +158,11 @@ class TokenStore:
                 projected = project(unit, self.basis)
                 found[i] = QueryTokens(vector, unit, projected, offsets[i][inner])
         return [found[i] for i in range(len(texts))]
+
+    @cached_property
+    def dimension(self) -> int:
+        """d: what was asked for, or 128, or all the encoder has when that is less."""
+        return self._dimension or min(DIMENSION, self.encoder.dimension)
 
     @cached_property
     def basis(self) -> NDArray[np.float32]:

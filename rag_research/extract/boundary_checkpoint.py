@@ -13,7 +13,7 @@ from rag_research.errors import ArtifactError
 from rag_research.extract.boundaries import DecodingConfig
 from rag_research.extract.boundary_features import VERSIONS, Mode
 from rag_research.extract.word_table import WordTable
-from rag_research.runtime.checkpoints import find_checkpoint
+from rag_research.runtime.checkpoints import find_checkpoint, read_card
 
 if TYPE_CHECKING:
     from rag_research.models.boundary_mlp import BoundaryMLP
@@ -87,7 +87,7 @@ def load_checkpoint(name: str) -> BoundaryCheckpoint:
     from rag_research.models.boundary_mlp import BoundaryMLP
 
     path = find_checkpoint(name, "boundary")
-    card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    card = read_card(path)
     if card["feature_version"] != (wanted := VERSIONS[card["mode"]]):
         raise ArtifactError(
             f"{path} reads features of version {card['feature_version']}, this package makes "

@@ -12,7 +12,7 @@ from rag_research.config.build import build, to_dict
 from rag_research.errors import ArtifactError
 from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_features import VERSION
-from rag_research.runtime.checkpoints import find_checkpoint
+from rag_research.runtime.checkpoints import find_checkpoint, read_card
 
 if TYPE_CHECKING:
     from rag_research.models.path_selector import PathSelector
@@ -65,7 +65,7 @@ def load_selector(name: str) -> SelectorCheckpoint:
     from rag_research.models.path_selector import PathSelector, PathSelectorConfig
 
     path = find_checkpoint(name, "selector")
-    card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    card = read_card(path)
     if card["feature_version"] != VERSION:
         raise ArtifactError(
             f"{path} reads features of version {card['feature_version']}, this package makes "

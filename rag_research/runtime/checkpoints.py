@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from rag_research.errors import ModelNotFoundError, did_you_mean
+from rag_research.errors import ArtifactError, ModelNotFoundError, did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -33,3 +36,20 @@ def find_checkpoint(name: str, kind: str) -> Path:
         f"{', '.join(known) or 'none'}. Give one of these, the path of a .safetensors file, or "
         f"train one with train/{kind}.py."
     )
+
+
+def read_card(path: Path) -> Mapping[str, Any]:
+    """The card beside a network's file.
+
+    Raises:
+        ArtifactError: there is none, or it is not readable.
+    """
+    card = path.with_suffix(".json")
+    try:
+        found: Mapping[str, Any] = json.loads(card.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"{path.name} needs its card {card.name} beside it, and that is not readable "
+            f"({error}). Copy both files, or train the network again."
+        ) from error
+    return found

@@ -149,3 +149,10 @@ def test_a_card_keeps_every_setting(tmp_path: Path) -> None:
     card = json.loads(path.with_suffix(".json").read_text())
     assert set(card["candidates"]) == {f.name for f in dataclasses.fields(CandidateConfig)}
     assert set(card["network"]) == {f.name for f in dataclasses.fields(PathSelectorConfig)}
+
+
+def test_a_network_without_its_card_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lonely.safetensors"
+    path.write_bytes(b"")
+    with pytest.raises(ArtifactError, match=r"card lonely\.json"):
+        load_selector(str(path))

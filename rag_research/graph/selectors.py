@@ -144,7 +144,8 @@ class LearnedConfig(TokenBudgetConfig):
 class Learned(TokenBudget):
     """Spans by the path selector's keep probability for as long as they fit.
 
-    The probability stands where the diffused energy stands otherwise.
+    The probability stands where the diffused energy stands otherwise; where nothing gave one, as
+    behind hybrid retrieval, this is :class:`TokenBudget`.
     """
 
     Config = LearnedConfig

@@ -97,11 +97,6 @@ class ThreadRAGConfig:
                 f"documents={self.documents} and iterations={self.iterations} must both be at "
                 "least 1"
             )
-        if self.pathfinding.selector.name == "learned" and self.retrieval != "paths":
-            raise ValueError(
-                "pathfinding.selector=learned needs the scores of retrieval=paths; with "
-                "retrieval=hybrid take threshold, the paper's, or another one"
-            )
         if self.chunk_size < 1 or not 0 <= self.chunk_overlap < self.chunk_size:
             raise ValueError(
                 f"needs 0 <= chunk_overlap < chunk_size, got {self.chunk_overlap} and "

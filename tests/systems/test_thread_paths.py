@@ -11,7 +11,7 @@ import pytest
 from rag_research.config import build
 from rag_research.corpus.corpus import Corpus
 from rag_research.embed.hashing import Hashing, HashingConfig
-from rag_research.errors import ConfigError, ModelNotFoundError
+from rag_research.errors import ModelNotFoundError
 from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_edges import EDGE_FEATURES
 from rag_research.graph.path_features import NODE_FEATURES, SENTENCE_FEATURES
@@ -119,10 +119,17 @@ def test_scores_reach_the_spans_of_long_documents(tmp_path: Path, selector: str)
     np.testing.assert_allclose(film, chunk["film"], rtol=1e-4)
 
 
-def test_hybrid_retrieval_has_no_scores_for_a_learned_selector() -> None:
-    kind = SYSTEMS.get("threadrag")
-    with pytest.raises(ConfigError, match="retrieval=paths"):
-        build(kind.Config, {"retrieval": "hybrid", "pathfinding": {"selector": "learned"}})
+def test_behind_hybrid_retrieval_the_budget_goes_by_diffused_energy(tmp_path: Path) -> None:
+    lines = []
+    for name in ("learned", "token_budget"):
+        llm = Scripted.of({"entities": ["[]"], "discriminate": ["no"] * 2, "answer": ["<answer>x"]})
+        path = {"selector": {"name": name, "tokens": 12}}
+        settings = {**FAST, "retrieval": "hybrid", "pathfinding": path}
+        system, index = indexed("threadrag", tmp_path / name, llm, **settings)
+        answer, _ = solved(system, index)
+        assert answer.spans
+        lines.append([(span.document_id, span.start) for span in answer.spans])
+    assert lines[0] == lines[1]
 
 
 def test_an_unknown_selector_is_named(tmp_path: Path) -> None:

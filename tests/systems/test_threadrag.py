@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +317,7 @@ def test_impossible_settings_are_refused() -> None:
 
 # -- ablations -------------------------------------------------------------------------------
 
-ABLATIONS = sorted((config_folder() / "ablation" / "threadrag").glob("*.yaml"))
+ABLATIONS = sorted((config_folder() / "ablation").glob("threadrag*/*.yaml"))
 WORLD = SampleWorld(SampleWorldConfig(passages=80))
 
 
@@ -336,10 +337,9 @@ class GoldTriplets:
 SETTING = {"no_connectivity": ["system.pathfinding.selector={name: random, k: 12}"]}
 
 
-def solved(tmp_path: Path, name: str | None, *more: str) -> list[str]:
+def solved(tmp_path: Path, system_name: str, *more: str) -> list[str]:
     """Trace lines of some questions, without times."""
-    overrides = ["system=threadrag", "system.entities=capitalised", *more]
-    overrides += [f"ablation/threadrag={name}"] if name else []
+    overrides = [f"system={system_name}", "system.entities=capitalised", *more]
     config = build(ThreadRAGConfig, compose_dict(overrides)["system"])
     dataset = WORLD.load()
     llm = Scripted.of(
@@ -359,22 +359,25 @@ def solved(tmp_path: Path, name: str | None, *more: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return solved(tmp_path_factory.mktemp("plain"), None)
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
+    names = ("threadrag", "threadrag_edp")
+    return {name: solved(tmp_path_factory.mktemp(name), name) for name in names}
 
 
-@pytest.mark.parametrize("path", ABLATIONS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", ABLATIONS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_every_ablation_changes_fingerprint_and_trace(
-    path: Path, plain: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, plain: Mapping[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(EXTRACTORS.get("openie"), "__init__", GoldTriplets.__init__)
     monkeypatch.setattr(EXTRACTORS.get("openie"), "extract", GoldTriplets.extract)
-    base = compose_dict(["system=threadrag"])["system"]
-    ablated = compose_dict(["system=threadrag", f"ablation/threadrag={path.stem}"])["system"]
+    name = path.parent.name
+    base = compose_dict([f"system={name}"])["system"]
+    ablated = compose_dict([f"system={name}", f"ablation/{name}={path.stem}"])["system"]
     assert fingerprint(build(ThreadRAGConfig, base)) != fingerprint(build(ThreadRAGConfig, ablated))
     more = SETTING.get(path.stem, [])
-    before = solved(tmp_path / "plain", None, *more) if more else plain
-    assert solved(tmp_path / "ablated", path.stem, *more) != before
+    before = solved(tmp_path / "plain", name, *more) if more else plain[name]
+    ablation = f"ablation/{name}={path.stem}"
+    assert solved(tmp_path / "ablated", name, ablation, *more) != before
 
 
 def test_triplets_as_units_are_what_is_read(tmp_path: Path) -> None:

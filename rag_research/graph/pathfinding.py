@@ -38,7 +38,9 @@ class PathfindingConfig:
         diffusion: how energy spreads; ``none`` leaves it on the anchors.
         restart: share of energy that stays at the anchors (0.5).
         selector: which spans are kept.
-        connectivity: drop what cannot be reached from the anchors over kept spans, or not.
+        connectivity: drop what cannot be reached from the anchors over kept spans (``bfs``, the
+            paper's), or not. Behind the learned selector it drops gold spans: the links it follows
+            are those between passages.
     """
 
     anchors: int = 3
@@ -49,7 +51,7 @@ class PathfindingConfig:
     diffusion: Literal["ppr", "push", "exact", "one_hop", "none"] = "ppr"
     restart: float = 0.5
     selector: Any = slot(SELECTORS, "learned")
-    connectivity: Literal["bfs", "none"] = "bfs"
+    connectivity: Literal["bfs", "none"] = "none"
 
     def __post_init__(self) -> None:
         if self.anchors < 1 or not 0 < self.restart <= 1:

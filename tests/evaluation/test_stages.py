@@ -35,7 +35,7 @@ CORPUS = Corpus(
 )
 
 
-PUBLISHED = {"retrieval": "hybrid", "pathfinding": {"selector": "threshold"}}
+PUBLISHED = {"retrieval": "hybrid", "pathfinding": {"selector": "threshold", "connectivity": "bfs"}}
 
 
 @pytest.mark.parametrize("how", [PUBLISHED, {}], ids=["published", "learned"])

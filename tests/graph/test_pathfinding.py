@@ -22,7 +22,7 @@ from rag_research.graph.topology import Topology, TopologyConfig, graph_data
 from rag_research.registry import SELECTORS
 from rag_research.types import Span
 
-PUBLISHED = build(PathfindingConfig, {"selector": "threshold"})
+PUBLISHED = build(PathfindingConfig, {"selector": "threshold", "connectivity": "bfs"})
 CHAIN = (np.array([0, 1]), np.array([1, 2]))
 ONES = np.array([[1.0, 0, 0], [1.0, 0, 0]])
 
@@ -44,7 +44,13 @@ QUERY = Query("q", np.array([1, 0], np.float32), frozenset(("keld", "elin")))
 
 
 def find(**changes) -> Paths:
-    settings_ = {"anchors": 1, "entity_boost": 0.0, "selector": "threshold", **changes}
+    settings_ = {
+        "anchors": 1,
+        "entity_boost": 0.0,
+        "selector": "threshold",
+        "connectivity": "bfs",
+        **changes,
+    }
     return find_paths(chain(), QUERY, build(PathfindingConfig, settings_))
 
 

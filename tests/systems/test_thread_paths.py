@@ -66,7 +66,7 @@ def solved(system: System, index: Index) -> tuple[Answer, Trace]:
 
 
 def thread_settings(selector: str, tokens: int = 512, **more: Any) -> dict[str, Any]:
-    path = {"selector": {"name": "learned", "tokens": tokens}, "connectivity": "none"}
+    path = {"selector": {"name": "learned", "tokens": tokens}}
     return {
         **FAST, "retrieval": "paths", "path_selector": selector, "pathfinding": path, **more
     }  # fmt: skip

@@ -41,7 +41,7 @@ CORPUS = Corpus(
 ENOUGH = '{"missing": [], "sufficient": true}'
 ANSWER = "Mia Orr was born in Keld. <answer>Keld</answer>"
 NAMES = '["Salt Road"]'
-PUBLISHED = {"selector": "threshold"}
+PUBLISHED = {"selector": "threshold", "connectivity": "bfs"}
 FAST = {
     "segmenter": "sentences",
     "entities": "capitalised",

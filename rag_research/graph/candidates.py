@@ -40,6 +40,7 @@ class Candidates:
         seeds: initial energy, sums to 1 unless the graph is empty, [N].
         energy: energy after diffusion, same sum, [N].
         retrieval: score of each document in retrieval.
+        learned: ``scores`` are keep probabilities of a path selector.
     """
 
     query: Query
@@ -49,6 +50,7 @@ class Candidates:
     seeds: Floats
     energy: Floats
     retrieval: Mapping[str, float] = field(default_factory=dict)
+    learned: bool = False
 
     def by_energy(self) -> list[int]:
         """Nodes that hold energy, highest first; ties in graph order."""

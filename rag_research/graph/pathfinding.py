@@ -102,7 +102,9 @@ def find_paths(
     else:
         scores, anchors = learned, best(learned, graph, query, config.anchors)
         seeds = energy = learned / max(learned.sum(), 1e-9)
-    candidates = Candidates(query, graph, scores, anchors, seeds, energy, retrieval or {})
+    candidates = Candidates(
+        query, graph, scores, anchors, seeds, energy, retrieval or {}, learned is not None
+    )
     selected = SELECTORS.get(config.selector.name)(config.selector).select(candidates)
     kept = CONNECTIVITY[config.connectivity](graph, selected, anchors)
     return Paths(candidates, selected, kept)

@@ -136,19 +136,37 @@ class TokenBudget:
 
 @dataclass(frozen=True, slots=True)
 class LearnedConfig(TokenBudgetConfig):
-    """See :class:`TokenBudgetConfig`."""
+    """Args:
+    tokens: words and punctuation marks of the kept spans together, at most.
+    probability: least keep probability of a kept span; 0 fills the budget. The best span is
+        kept whatever it has.
+    """
 
     name: str = "learned"
+    probability: float = 0.02
 
 
 class Learned(TokenBudget):
-    """Spans by the path selector's keep probability for as long as they fit.
+    """Spans by the path selector's keep probability, for as long as they fit and are likely.
 
     The probability stands where the diffused energy stands otherwise; where nothing gave one, as
     behind hybrid retrieval, this is :class:`TokenBudget`.
     """
 
     Config = LearnedConfig
+
+    def __init__(self, config: LearnedConfig) -> None:
+        super().__init__(config)
+        self._least = config.probability
+
+    def select(self, candidates: Candidates) -> list[int]:
+        """See the class."""
+        fitting = super().select(candidates)
+        if not candidates.learned:
+            return fitting
+        scores = candidates.scores
+        best = max(fitting, key=lambda n: (scores[n], -n), default=None)
+        return [n for n in fitting if n == best or scores[n] >= self._least]
 
 
 @dataclass(frozen=True, slots=True)

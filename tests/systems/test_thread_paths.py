@@ -101,6 +101,19 @@ def test_the_budget_limits_what_is_read(tmp_path: Path, selector: str) -> None:
     assert answer.spans
 
 
+def test_unlikely_spans_are_not_read_though_they_would_fit(tmp_path: Path, selector: str) -> None:
+    read = {}
+    for least in (0.0, 1.0):
+        llm = Scripted.of({"entities": ["[]"], "discriminate": ["no"] * 2, "answer": ["<answer>x"]})
+        path = {"selector": {"name": "learned", "probability": least}}
+        settings = thread_settings(selector, documents=4) | {"pathfinding": path}
+        system, index = indexed("threadrag", tmp_path, llm, **settings)
+        answer, _ = solved(system, index)
+        read[least] = len(answer.spans)
+    assert read[0.0] > 1
+    assert read[1.0] == 1  # the best span is kept whatever it has
+
+
 def test_scores_reach_the_spans_of_long_documents(tmp_path: Path, selector: str) -> None:
     settings = thread_settings(selector, chunk_size=500, chunk_overlap=60, documents=20)
     _, index = indexed("threadrag", tmp_path, Scripted.of({}), **settings)

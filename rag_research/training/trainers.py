@@ -80,7 +80,11 @@ def fit(
         several processes only.
     """
     trainer = make_trainer(config, out, monitor)
-    trainer.fit(module, data, ckpt_path=config.resume, weights_only=True)
+    try:
+        trainer.fit(module, data, ckpt_path=config.resume, weights_only=True)
+    finally:
+        if isinstance(trainer.logger, WandbLogger):  # another training would go on writing into it
+            trainer.logger.experiment.finish()
     if config.fast_dev_run or not trainer.is_global_zero:
         return False
     load_tensors(module, out / f"{config.keep}.ckpt")

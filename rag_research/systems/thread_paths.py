@@ -97,8 +97,9 @@ class FoundByPaths:
         scores = _probabilities(found.sentences)
         places = [self._library.place(id) for id in ids]
         for place, score in zip(places, kept.tolist(), strict=True):
-            best = self._whole.get(place.document, 0.0)
-            self._whole[place.document] = max(best, score * _UNSCORED)
+            # Triplets put into words are nowhere in the passage: they have its own probability.
+            own = score * _UNSCORED if place.verbatim else score
+            self._whole[place.document] = max(self._whole.get(place.document, 0.0), own)
         owners = path.sentence_owner.tolist()
         for owner, (start, end), score in zip(
             owners, offsets.tolist(), scores.tolist(), strict=True

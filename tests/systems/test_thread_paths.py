@@ -132,6 +132,28 @@ def test_scores_reach_the_spans_of_long_documents(tmp_path: Path, selector: str)
     np.testing.assert_allclose(film, chunk["film"], rtol=1e-4)
 
 
+def test_triplets_as_units_have_the_probability_of_their_passage(
+    tmp_path: Path, selector: str
+) -> None:
+    triplets = tmp_path / "triplets.jsonl"
+    rows = [
+        {"id": "film", "triplets": [["Mia Orr", "directed", "Salt Road"]]},
+        {"id": "person", "triplets": [["Mia Orr", "was born in", "Keld"]]},
+    ]
+    triplets.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    extractor = {"name": "imported", "path": str(triplets)}
+    settings = thread_settings(selector, units="triplets", extractor=extractor, documents=4)
+    _, index = indexed("threadrag", tmp_path / "store", Scripted.of({}), **settings)
+    library = index.data["library"]
+    found = FoundByPaths(index.retrievers["chunks"], library)
+    (hits,) = found.search([QUESTION], 4)
+    nodes, _ = library.spans([hit.id for hit in hits])
+    assert len(nodes) == 2
+    chunk = {hit.id: hit.score for hit in hits}
+    expected = [chunk[node.span.document_id] for node in nodes]
+    np.testing.assert_allclose(found.span_scores(nodes), expected, atol=1e-8)
+
+
 def test_behind_hybrid_retrieval_the_budget_goes_by_diffused_energy(tmp_path: Path) -> None:
     lines = []
     for name in ("learned", "token_budget"):

@@ -32,6 +32,11 @@ class Passage:
         """Title and text as the systems read them: ``title + "\\n" + text``."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
+    @property
+    def text_start(self) -> int:
+        """Character of :attr:`contents` at which the text starts."""
+        return len(self.contents) - len(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

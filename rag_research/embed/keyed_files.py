@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,35 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from rag_research.errors import ArtifactError
+from rag_research.runtime.progress import progress
 
 KEY_BYTES = 16
+FIRST_CHUNK = 256
+_SHORT_SECONDS = 4.0
 LOCK = ".lock"
+
+
+def growing_chunks(items: NDArray[np.intp], largest: int, label: str) -> Iterator[NDArray[np.intp]]:
+    """Cut items into chunks to work through, behind a progress bar.
+
+    The next chunk is twice as large where the last one took little time: a fast device wants
+    more at once.
+
+    Args:
+        items: in order.
+        largest: most items of a chunk.
+        label: names the progress bar.
+    """
+    with progress(label, len(items)) as advance:
+        start, size = 0, min(FIRST_CHUNK, largest)
+        while start < len(items):
+            chunk = items[start : start + size]
+            began = time.monotonic()
+            yield chunk
+            advance(len(chunk))
+            start += len(chunk)
+            if time.monotonic() - began < _SHORT_SECONDS:
+                size = min(2 * size, largest)
 
 
 def claim_folder(folder: Path, mine: Mapping[str, Any]) -> None:

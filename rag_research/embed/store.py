@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from rag_research.embed.keyed_files import (
     claim_folder,
     cut,
     find_rows,
+    growing_chunks,
     in_stored_order,
     missing_rows,
     read_keys,
@@ -26,13 +26,10 @@ from rag_research.embed.keyed_files import (
     text_keys,
 )
 from rag_research.errors import ArtifactError
-from rag_research.runtime.progress import progress
 
 STAGE = "embeddings"
 VERSION = 1
-FIRST_CHUNK = 256
-_LARGEST_CHUNK = 16_384
-_SHORT_SECONDS = 4.0
+LARGEST_CHUNK = 16_384
 
 
 class EmbeddingStore:
@@ -159,15 +156,7 @@ class EmbeddingStore:
         role: Role,
         label: str,
     ) -> None:
-        with progress(label, len(missing)) as advance:
-            start, size = 0, FIRST_CHUNK
-            while start < len(missing):
-                chunk = missing[start : start + size]
-                began = time.monotonic()
-                vectors = self.encoder.encode([texts[i] for i in chunk], role)
-                self._check_shape(vectors, len(chunk))
-                self._write(folder, keys[chunk], vectors)
-                advance(len(chunk))
-                start += len(chunk)
-                if time.monotonic() - began < _SHORT_SECONDS:  # a fast device wants more at once
-                    size = min(2 * size, _LARGEST_CHUNK)
+        for chunk in growing_chunks(missing, LARGEST_CHUNK, label):
+            vectors = self.encoder.encode([texts[i] for i in chunk], role)
+            self._check_shape(vectors, len(chunk))
+            self._write(folder, keys[chunk], vectors)

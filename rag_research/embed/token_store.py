@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,20 +14,24 @@ from numpy.typing import NDArray
 
 from rag_research.config.fingerprint import fingerprint
 from rag_research.embed.base import Encoder, Vectors, token_encoder
-from rag_research.embed.keyed_files import LOCK, claim_folder, missing_rows, read_keys, text_keys
+from rag_research.embed.keyed_files import (
+    LOCK,
+    claim_folder,
+    growing_chunks,
+    missing_rows,
+    read_keys,
+    text_keys,
+)
 from rag_research.embed.store import EmbeddingStore
 from rag_research.embed.token_basis import as_array, token_basis, unit_rows
 from rag_research.embed.token_files import TokenFiles
 from rag_research.embed.token_reading import project, read_texts
 from rag_research.errors import ArtifactError, ConfigError
-from rag_research.runtime.progress import progress
 
 STAGE = "tokens"
 VERSION = 1
-FIRST_CHUNK = 256
 DIMENSION = 128
-_LARGEST_CHUNK = 8192
-_SHORT_SECONDS = 4.0
+LARGEST_CHUNK = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,16 +213,8 @@ class TokenStore:
         label: str,
     ) -> None:
         pooled = EmbeddingStore(self.root, self.encoder)
-        with progress(label, len(missing)) as advance:
-            start, size = 0, FIRST_CHUNK
-            while start < len(missing):
-                chunk = missing[start : start + size]
-                began = time.monotonic()
-                mine = [texts[i] for i in chunk]
-                reading = read_texts(self.encoder, mine, [heads[i] for i in chunk], self.basis)
-                pooled.add(mine, reading.vectors)
-                self._files.write(reading, keys[chunk])
-                advance(len(chunk))
-                start += len(chunk)
-                if time.monotonic() - began < _SHORT_SECONDS:
-                    size = min(2 * size, _LARGEST_CHUNK)
+        for chunk in growing_chunks(missing, LARGEST_CHUNK, label):
+            mine = [texts[i] for i in chunk]
+            reading = read_texts(self.encoder, mine, [heads[i] for i in chunk], self.basis)
+            pooled.add(mine, reading.vectors)
+            self._files.write(reading, keys[chunk])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_research.config.build import build, to_dict
-from rag_research.errors import ArtifactError
+from rag_research.config.build import build
 from rag_research.extract.boundaries import DecodingConfig
 from rag_research.extract.boundary_features import VERSIONS, Mode
 from rag_research.extract.word_table import WordTable
-from rag_research.runtime.checkpoints import find_checkpoint, read_card
+from rag_research.runtime.checkpoints import check_features, find_checkpoint, read_card, write_card
 
 if TYPE_CHECKING:
     from rag_research.models.boundary_mlp import BoundaryMLP
@@ -67,8 +65,7 @@ def save_checkpoint(
     tensors |= {name: torch.from_numpy(array.copy()) for name, array in table.tensors().items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file({name: value.contiguous() for name, value in tensors.items()}, path)
-    text = json.dumps(to_dict(card), indent=2, ensure_ascii=False)
-    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    write_card(path, card)
 
 
 def load_checkpoint(name: str) -> BoundaryCheckpoint:
@@ -88,11 +85,7 @@ def load_checkpoint(name: str) -> BoundaryCheckpoint:
 
     path = find_checkpoint(name, "boundary")
     card = read_card(path)
-    if card["feature_version"] != (wanted := VERSIONS[card["mode"]]):
-        raise ArtifactError(
-            f"{path} reads features of version {card['feature_version']}, this package makes "
-            f"version {wanted}. Train it again with train/boundary.py."
-        )
+    check_features(path, card, VERSIONS[card["mode"]], "boundary")
     tensors = load_file(path)
     state = {
         key.removeprefix(_NETWORK): torch.from_numpy(value).float()

@@ -136,7 +136,7 @@ def build_corpus_graph(
     ids = tuple(sorted(corpus.ids))
     passages = [corpus[id] for id in ids]
     texts = [passage.contents for passage in passages]
-    heads = [len(p.contents) - len(p.text) for p in passages]
+    heads = [p.text_start for p in passages]
     tables = TokenStore(store.root, encoder).tables(texts, heads=heads, label="encode passages")
 
     def write(directory: Path) -> Mapping[str, int]:

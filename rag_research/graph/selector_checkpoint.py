@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_research.config.build import build, to_dict
-from rag_research.errors import ArtifactError
 from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_features import VERSION
-from rag_research.runtime.checkpoints import find_checkpoint, read_card
+from rag_research.runtime.checkpoints import check_features, find_checkpoint, read_card, write_card
 
 if TYPE_CHECKING:
     from rag_research.models.path_selector import PathSelector
@@ -46,8 +44,7 @@ def save_selector(path: Path, network: PathSelector, card: Mapping[str, Any]) ->
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file({k: v.detach().cpu().contiguous() for k, v in network.state_dict().items()}, path)
     own = {"network": to_dict(network.config), "feature_version": VERSION}
-    text = json.dumps(to_dict({**card, **own}), indent=2, ensure_ascii=False)
-    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    write_card(path, {**card, **own})
 
 
 def load_selector(name: str) -> SelectorCheckpoint:
@@ -66,11 +63,7 @@ def load_selector(name: str) -> SelectorCheckpoint:
 
     path = find_checkpoint(name, "selector")
     card = read_card(path)
-    if card["feature_version"] != VERSION:
-        raise ArtifactError(
-            f"{path} reads features of version {card['feature_version']}, this package makes "
-            f"version {VERSION}. Train it again with train/selector.py."
-        )
+    check_features(path, card, VERSION, "selector")
     state = load_file(path)
     nodes, edges, sentences = (len(state[f"{k}_mean"]) for k in ("node", "edge", "sentence"))
     config = build(PathSelectorConfig, card["network"])

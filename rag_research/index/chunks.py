@@ -27,6 +27,11 @@ class Chunk:
     end: int
     contents: str
 
+    @property
+    def text_start(self) -> int:
+        """Character of ``contents`` at which the piece itself starts, after the title."""
+        return len(self.contents) - (self.end - self.start)
+
 
 def chunk_passages(passages: Iterable[Passage], size: int, overlap: int) -> list[Chunk]:
     """Cut passages into chunks; an empty passage is one empty chunk.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rag_research.config.build import to_dict
 from rag_research.errors import ArtifactError, ModelNotFoundError, did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -36,6 +37,31 @@ def find_checkpoint(name: str, kind: str) -> Path:
         f"{', '.join(known) or 'none'}. Give one of these, the path of a .safetensors file, or "
         f"train one with train/{kind}.py."
     )
+
+
+def write_card(path: Path, card: Mapping[str, Any]) -> None:
+    """Write the card beside a network's file."""
+    text = json.dumps(to_dict(card), indent=2, ensure_ascii=False)
+    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+
+
+def check_features(path: Path, card: Mapping[str, Any], version: int, kind: str) -> None:
+    """Refuse a network that reads other features than this package makes.
+
+    Args:
+        path: of the network.
+        card: beside it.
+        version: of the features this package makes.
+        kind: as for :func:`find_checkpoint`.
+
+    Raises:
+        ArtifactError: another version.
+    """
+    if card["feature_version"] != version:
+        raise ArtifactError(
+            f"{path} reads features of version {card['feature_version']}, this package makes "
+            f"version {version}. Train it again with train/{kind}.py."
+        )
 
 
 def read_card(path: Path) -> Mapping[str, Any]:

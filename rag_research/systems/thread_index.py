@@ -117,8 +117,7 @@ class Library:
     def place(self, chunk_id: str) -> Place:
         """Where a chunk's contents stand in its document."""
         chunk, document = self.chunks[chunk_id], self.document_of(chunk_id)
-        head = len(chunk.contents) - (chunk.end - chunk.start)
-        start = document.source.passages[chunk.passage_id][0] + chunk.start - head
+        start = document.source.passages[chunk.passage_id][0] + chunk.start - chunk.text_start
         return Place(document.source.id, start, document.verbatim)
 
     def passage_of(self, span: Span) -> str:
@@ -188,9 +187,8 @@ def by_paths(config: Any, library: Library, parts: Parts, store: ArtifactStore) 
     numbers = {document: number for number, document in enumerate(library.documents)}
     seen: Counter[int] = Counter()
     for chunk in library.chunks.values():
-        text = chunk.contents[len(chunk.contents) - (chunk.end - chunk.start) :]
-        title = chunk.contents[: len(chunk.contents) - len(text)].removesuffix("\n")
-        passages.append(Passage(chunk.id, title, text))
+        head, text = chunk.contents[: chunk.text_start], chunk.contents[chunk.text_start :]
+        passages.append(Passage(chunk.id, head.removesuffix("\n"), text))
         document = numbers[library.document_of(chunk.id).source.id]
         places[chunk.id] = (document, seen[document])
         seen[document] += 1

@@ -105,17 +105,11 @@ def path_labels(question: TrainingQuestion, graph: CorpusGraph, path: PathGraph)
         own = np.flatnonzero(path.sentence_owner == place) if id in question.support else ()
         if len(own):
             offsets = np.asarray(graph.tables.sentence_offsets[path.sentence_rows[own]])
-            head = len(question_head(question, id))
+            head = next(p for p in question.passages if p.id == id).text_start
             support = [(a + head, b + head) for a, b in question.support[id]]
             sentences[own] = _overlapping(offsets, support)
     missed = len(set(question.gold).difference(ids))
     return PathLabels(gold, np.array(hops, np.int64), sentences, missed)
-
-
-def question_head(question: TrainingQuestion, id: str) -> str:
-    """What stands before the text in the contents of one of a question's passages."""
-    passage = next(p for p in question.passages if p.id == id)
-    return passage.contents[: len(passage.contents) - len(passage.text)]
 
 
 def _overlapping(

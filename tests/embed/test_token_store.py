@@ -201,8 +201,7 @@ def test_growing_equals_reading_at_once(tmp_path: Path) -> None:
 
 
 def test_a_death_loses_at_most_one_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "FIRST_CHUNK", 4)
-    monkeypatch.setattr(store_module, "_LARGEST_CHUNK", 4)
+    monkeypatch.setattr(store_module, "LARGEST_CHUNK", 4)
     with pytest.raises(KeyboardInterrupt):
         _store(tmp_path, Counting(dies_after=9)).tables(_texts(20))
     again = Counting()

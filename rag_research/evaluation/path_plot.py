@@ -45,16 +45,7 @@ def line_plot(
         f'<text x="{_LEFT}" y="20">{escape(title)}</text>',
         f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_WIDTH}" height="{_HEIGHT}"/>',
     ]
-    for step in range(6):
-        level = highest * step / 5
-        _, y = place(first, level)
-        at = first + (last - first) * step / 5
-        right, _ = place(at, 0)
-        parts += [
-            f'<line class="grid" x1="{_LEFT}" x2="{_LEFT + _WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>',
-            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{level:.0f}</text>',
-            f'<text x="{right:.1f}" y="{_TOP + _HEIGHT + 18}" text-anchor="middle">{at:.0f}</text>',
-        ]
+    parts += _grid(first, last, highest)
     middle = _LEFT + _WIDTH / 2
     parts += [
         f'<text x="{middle:.0f}" y="{_TOP + _HEIGHT + 38}" text-anchor="middle">'
@@ -76,3 +67,18 @@ def line_plot(
             f'<text x="{key + 32}" y="{y + 4}">{escape(name)}</text>',
         ]
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _grid(first: float, last: float, highest: float) -> list[str]:
+    """Six lines across with their levels, and six places below."""
+    parts = []
+    for step in range(6):
+        y = _TOP + _HEIGHT * (1 - step / 5)
+        right = _LEFT + _WIDTH * step / 5
+        level, at = highest * step / 5, first + (last - first) * step / 5
+        parts += [
+            f'<line class="grid" x1="{_LEFT}" x2="{_LEFT + _WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>',
+            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{level:.0f}</text>',
+            f'<text x="{right:.1f}" y="{_TOP + _HEIGHT + 18}" text-anchor="middle">{at:.0f}</text>',
+        ]
+    return parts

@@ -38,7 +38,37 @@ class Ranked:
     sentences: Floats
 
 
-class PathRetriever:
+class CandidateGraphs:
+    """Makes candidate graphs of queries; retrieval and training have theirs from here.
+
+    Args:
+        graph: of the corpus.
+        lexical: BM25 over the same passages.
+        reader: reads queries with the graph's encoder.
+        config: how far candidates reach.
+    """
+
+    def __init__(
+        self, graph: CorpusGraph, lexical: Lexical, reader: TokenStore, config: CandidateConfig
+    ) -> None:
+        self.graph = graph
+        self.lexical = lexical
+        self.reader = reader
+        self.config = config
+
+    def read(self, queries: Sequence[str]) -> list[QueryTokens]:
+        """Encode queries."""
+        return self.reader.query(list(queries)) if len(queries) else []
+
+    def candidates(self, query: str, tokens: QueryTokens) -> PathGraph:
+        """The candidate graph of a query."""
+        asked = ask(self.graph, query, tokens)
+        return path_graph(
+            self.graph, asked, find_candidates(self.graph, self.lexical, asked, self.config)
+        )
+
+
+class PathRetriever(CandidateGraphs):
     """Ranks passages by the selector's keep logits.
 
     Args:
@@ -55,11 +85,8 @@ class PathRetriever:
         reader: TokenStore,
         selector: SelectorCheckpoint,
     ) -> None:
-        self.graph = graph
-        self.lexical = lexical
-        self.reader = reader
+        super().__init__(graph, lexical, reader, selector.candidates)
         self.selector = selector
-        self.config: CandidateConfig = selector.candidates
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Rank for each query; see :class:`rag_research.index.base.Retriever`.
@@ -71,17 +98,6 @@ class PathRetriever:
         return [
             self.hits(self.rank(q, t), k) for q, t in zip(queries, self.read(queries), strict=True)
         ]
-
-    def read(self, queries: Sequence[str]) -> list[QueryTokens]:
-        """Encode queries."""
-        return self.reader.query(list(queries)) if len(queries) else []
-
-    def candidates(self, query: str, tokens: QueryTokens) -> PathGraph:
-        """The candidate graph of a query."""
-        asked = ask(self.graph, query, tokens)
-        return path_graph(
-            self.graph, asked, find_candidates(self.graph, self.lexical, asked, self.config)
-        )
 
     def rank(self, query: str, tokens: QueryTokens) -> Ranked:
         """Score a query's candidates and their sentences."""
@@ -104,6 +120,28 @@ class PathRetriever:
         return ranked({ids[row]: score for row, score in scores}, k)
 
 
+def build_candidate_graphs(
+    corpus: Corpus,
+    encoder: Any,
+    store: ArtifactStore,
+    config: CandidateConfig,
+    places: Places | None = None,
+) -> CandidateGraphs:
+    """Build, or find in ``store``, everything candidates need. Costs no LLM token.
+
+    Args:
+        corpus: the passages.
+        encoder: frozen, gives token states.
+        store: keeps graph and indexes.
+        config: how far candidates reach.
+        places: see :func:`build_corpus_graph`.
+    """
+    graph = build_corpus_graph(corpus, encoder, store, places)
+    texts = [passage.contents for passage in corpus]
+    lexical = build_bm25("passages", corpus.ids, texts, store)
+    return CandidateGraphs(graph, lexical, TokenStore(store.root, encoder), config)
+
+
 def build_path_retriever(
     corpus: Corpus,
     encoder: Any,
@@ -111,16 +149,11 @@ def build_path_retriever(
     selector: SelectorCheckpoint,
     places: Places | None = None,
 ) -> PathRetriever:
-    """Build, or find in ``store``, everything path retrieval needs. Costs no LLM token.
+    """:func:`build_candidate_graphs` with the network that ranks them.
 
     Args:
-        corpus: the passages.
-        encoder: frozen, gives token states.
-        store: keeps graph and indexes.
+        corpus, encoder, store, places: see there.
         selector: see :func:`load_selector`.
-        places: see :func:`build_corpus_graph`.
     """
-    graph = build_corpus_graph(corpus, encoder, store, places)
-    texts = [passage.contents for passage in corpus]
-    lexical = build_bm25("passages", corpus.ids, texts, store)
-    return PathRetriever(graph, lexical, TokenStore(store.root, encoder), selector)
+    made = build_candidate_graphs(corpus, encoder, store, selector.candidates, places)
+    return PathRetriever(made.graph, made.lexical, made.reader, selector)

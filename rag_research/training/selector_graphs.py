@@ -14,14 +14,13 @@ from torch import Tensor
 
 from rag_research.config.fingerprint import fingerprint
 from rag_research.corpus.corpus import Corpus
-from rag_research.embed.token_store import TokenStore
 from rag_research.graph.corpus_graph import VERSION as GRAPH_VERSION
-from rag_research.graph.corpus_graph import CorpusGraph, build_corpus_graph
-from rag_research.graph.path_candidates import CandidateConfig, ask, find_candidates
+from rag_research.graph.corpus_graph import CorpusGraph
+from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_data import PathData, PathLabels, path_data
 from rag_research.graph.path_features import VERSION as FEATURE_VERSION
-from rag_research.graph.path_features import PathGraph, path_graph
-from rag_research.index.bm25 import build_bm25
+from rag_research.graph.path_features import PathGraph
+from rag_research.graph.path_retriever import build_candidate_graphs
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.progress import progress
 from rag_research.training.selector_questions import TrainingQuestion
@@ -76,15 +75,14 @@ def _make(
     candidates: CandidateConfig,
     store: ArtifactStore,
 ) -> dict[str, dict[str, Tensor]]:
-    graph = build_corpus_graph(corpus, encoder, store)
-    lexical = build_bm25("passages", corpus.ids, [p.contents for p in corpus], store)
-    read = TokenStore(store.root, encoder).query([q.text for q in questions])
+    source = build_candidate_graphs(corpus, encoder, store, candidates)
+    read = source.read([q.text for q in questions])
     made: dict[str, dict[str, Tensor]] = {}
     with progress("find candidates", len(questions)) as advance:
         for question, tokens in zip(questions, read, strict=True):
-            asked = ask(graph, question.text, tokens)
-            path = path_graph(graph, asked, find_candidates(graph, lexical, asked, candidates))
-            made[question.id] = path_data(path, path_labels(question, graph, path)).to_dict()
+            path = source.candidates(question.text, tokens)
+            labels = path_labels(question, source.graph, path)
+            made[question.id] = path_data(path, labels).to_dict()
             advance()
     return made
 

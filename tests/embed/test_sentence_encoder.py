@@ -85,6 +85,15 @@ def test_cls_pooling_takes_the_first_token(tiny_bert: Path) -> None:
     assert np.allclose(encoder.encode(["a dog ran"], "passage")[0], expected, atol=1e-5)
 
 
+def test_offsets_point_into_the_text_without_its_prefix(tiny_bert: Path) -> None:
+    encoder = _encoder(tiny_bert, max_tokens=16, query_prefix="the dog, ")
+    (offsets,) = encoder.token_offsets(["cats ran"], "query")
+    assert offsets.tolist() == [[0, 0]] * 4 + [[0, 3], [3, 4], [5, 8], [0, 0]]
+    (plain,) = encoder.token_offsets(["cats ran"], "passage")
+    assert plain.tolist() == [[0, 0], [0, 3], [3, 4], [5, 8], [0, 0]]
+    assert encoder.token_offsets([], "query") == []
+
+
 def test_identity_and_dimension_load_no_weights(tiny_bert: Path) -> None:
     encoder = _encoder(tiny_bert)
     assert isinstance(encoder, Encoder)

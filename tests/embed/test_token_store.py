@@ -370,15 +370,6 @@ def test_a_transformer_is_read_in_one_pass(
         assert np.allclose(sentences[past], tables.vectors[6], atol=1e-3)
 
 
-def test_offsets_point_into_the_text_without_its_prefix(tiny_bert: Path) -> None:
-    encoder = _bert(tiny_bert, max_tokens=16, query_prefix="the dog, ")
-    (offsets,) = encoder.token_offsets(["cats ran"], "query")
-    assert offsets.tolist() == [[0, 0]] * 4 + [[0, 3], [3, 4], [5, 8], [0, 0]]
-    (plain,) = encoder.token_offsets(["cats ran"], "passage")
-    assert plain.tolist() == [[0, 0], [0, 3], [3, 4], [5, 8], [0, 0]]
-    assert encoder.token_offsets([], "query") == []
-
-
 def test_real_states_keep_their_nearest_neighbours(tmp_path: Path) -> None:
     """The projection is for MaxSim: cosines before and after it agree on a real model."""
     try:

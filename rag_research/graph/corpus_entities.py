@@ -42,11 +42,13 @@ def name_key(words: Sequence[str]) -> str:
     return " ".join(kept)
 
 
-def _short(word: str) -> bool:
-    """Whether a word says too little to be a name: fewer than three letters, or two of a script
-    without case, where one letter says more."""
-    caseless = word.isalpha() and word.upper() == word.lower()
-    return len(word) < (2 if caseless else 3)
+def _found_everywhere(key: str) -> bool:
+    """Whether a key is one function word, or one word of fewer than three letters (two of a script
+    without case, where one letter says more)."""
+    if " " in key:
+        return False
+    caseless = key.isalpha() and key.upper() == key.lower()
+    return len(key) < (2 if caseless else 3) or key in STOP_WORDS
 
 
 def title_key(title: str) -> str:
@@ -73,9 +75,9 @@ class NameDictionary:
         self._longest: dict[str, int] = defaultdict(int)
         for title in titles:
             key = title_key(title)
-            words = key.split()
-            if not words or (len(words) == 1 and (_short(key) or key in STOP_WORDS)):
+            if not key or _found_everywhere(key):
                 continue
+            words = key.split()
             self._keys.add(key)
             self._longest[words[0]] = max(self._longest[words[0]], len(words))
 
@@ -127,7 +129,7 @@ def named(text: str, names: NameDictionary) -> Mapping[str, list[int]]:
             own.append(words[at][0])
             at += 1
         key = name_key(own)
-        short = " " not in key and (len(key) < 3 or key.isdigit() or key in STOP_WORDS)
-        if key and not short and (key, start) not in known:
+        unnamed = not key or key.isdigit() or _found_everywhere(key)
+        if not unnamed and (key, start) not in known:
             found.setdefault(key, []).append(start)
     return found

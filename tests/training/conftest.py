@@ -2,6 +2,9 @@
 
 import json
 import random
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 
 pytest.importorskip("pytorch_lightning")
 
+ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {
     "sea": "ship harbour sail captain storm anchor wave sailor",
     "court": "king crown palace queen throne duke castle heir",
@@ -157,3 +161,24 @@ def selector_settings(multihop_file: Path, graph_folders: list[str], tmp_path: P
         "trainer.epochs=2",
         f"out={tmp_path / 'run'}",
     ]
+
+
+@pytest.fixture
+def in_two_processes() -> Callable[[str, list[str]], None]:
+    """Runs a script of ``train/`` with settings that ask for two processes."""
+
+    def run(script: str, words: list[str]) -> None:
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "train" / f"{script}.py"), *words],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            cwd=ROOT,
+        )
+        if done.returncode and ("Address" in done.stderr or "Permission" in done.stderr):
+            pytest.skip("this machine lets no two processes talk to each other")
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert "GLOBAL_RANK: 1, MEMBER: 2/2" in done.stderr
+
+    return run

@@ -2,8 +2,7 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -284,20 +283,11 @@ def test_errors_have_words(
 
 
 @pytest.mark.slow
-def test_two_gloo_processes(selector_settings: list[str], tmp_path: Path) -> None:
+def test_two_gloo_processes(
+    selector_settings: list[str], tmp_path: Path, in_two_processes: Callable[[str, list[str]], None]
+) -> None:
     words = [*selector_settings, "trainer=ddp_cpu", "trainer.epochs=2"]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "train" / "selector.py"), *words],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        cwd=ROOT,
-    )
-    if done.returncode and ("Address" in done.stderr or "Permission" in done.stderr):
-        pytest.skip("this machine lets no two processes talk to each other")
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "GLOBAL_RANK: 1, MEMBER: 2/2" in done.stderr
+    in_two_processes("selector", words)
     kept = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert kept["epoch"] == 1
     assert kept["global_step"] == 2 * 3  # 39 graphs, 19 for each process, 8 in a batch

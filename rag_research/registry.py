@@ -158,6 +158,7 @@ DATASETS: Registry[Any] = Registry(
         two_wiki="TwoWiki",
         musique="MuSiQue",
         popqa="PopQA",
+        ultradomain="UltraDomain",
         hipporag="HippoRAG",
         hub="Hub",
         sample_world="SampleWorld",

@@ -39,6 +39,7 @@ REQUIRED = {
     "dataset/popqa": ["dataset.questions=some.tsv", "dataset.corpus=some.jsonl"],
     "dataset/hipporag": ["dataset.corpus=some.json"],
     "dataset/hub": ["dataset.path=somewhere"],
+    "dataset/ultradomain": ["dataset.path=somewhere"],
     "llm/openai_compatible": ["llm.model=a-model"],
     "encoder/openai_embeddings": ["encoder.model=a-model"],
 }

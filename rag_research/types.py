@@ -70,6 +70,21 @@ class Triplet:
 
 
 @dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that triplets speak of; mentions meet under ``entity_key(name)``.
+
+    Args:
+        name: as texts write it.
+        type: what kind of thing it is; may be empty.
+        description: a few words about it; may be empty.
+    """
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question with what is known about it.
 

@@ -16,7 +16,9 @@ from rag_research.config.build import inert
 from rag_research.embed.base import Role, Vectors
 from rag_research.embed.batches import equal_length_batches
 from rag_research.embed.folder_settings import FolderSettings, Pooling, read_folder_settings
+from rag_research.embed.onnx_states import OnnxStates
 from rag_research.errors import ConfigError
+from rag_research.runtime import onnx
 from rag_research.runtime.devices import resolve_device
 from rag_research.runtime.weights import ModelFiles, resolve_model
 
@@ -26,9 +28,10 @@ class SentenceEncoderConfig:
     """Which model, and how texts go through it.
 
     Args:
-        model: a local folder, a catalogue name (``rag-research models list``) or a hub id.
-        precision: arithmetic of the model; vectors are float32 either way. bf16 pays on CPUs
-            with bf16 matrix units (AMX) and on GPUs; on others fp32 is the faster one.
+        model: a local folder, a catalogue name (``rag-research models list``) or a hub id; one
+            with ``model.onnx`` runs through onnxruntime, on the CPU, a text at a time.
+        precision: arithmetic of a transformers model; vectors are float32 either way. bf16 pays
+            on CPUs with bf16 matrix units (AMX) and on GPUs; on others fp32 is the faster one.
         pooling: ``None`` takes what the model's folder says, else ``mean``.
         query_prefix: put before queries; ``None`` takes what the model's folder says, else "".
         passage_prefix: the same for passages.
@@ -78,6 +81,10 @@ class SentenceEncoder:
     @cached_property
     def _files(self) -> ModelFiles:
         return resolve_model(self.config.model)
+
+    @cached_property
+    def _onnx(self) -> bool:
+        return (self._files.path / onnx.FILE).is_file()
 
     @cached_property
     def _settings(self) -> FolderSettings:
@@ -131,6 +138,8 @@ class SentenceEncoder:
                 f"encoder.max_tokens: got {self.config.max_tokens}, but {self.config.model!r} "
                 f"reads at most {tokenizer.model_max_length} tokens."
             )
+        if self._onnx:
+            return tokenizer, OnnxStates(self._files.path, self.config.threads), "cpu"
         dtype = torch.bfloat16 if self.config.precision == "bf16" else torch.float32
         model = AutoModel.from_pretrained(self._files.path, dtype=dtype)
         return tokenizer, model.eval().requires_grad_(False).to(device), device
@@ -188,7 +197,8 @@ class SentenceEncoder:
         with self._loading:
             _, model, device = self._loaded
         tokens = self._tokenised(texts, role)["input_ids"]
-        for batch in equal_length_batches([len(t) for t in tokens], self.config.batch_tokens):
+        batch_tokens = 1 if self._onnx else self.config.batch_tokens
+        for batch in equal_length_batches([len(t) for t in tokens], batch_tokens):
             rows = torch.tensor([tokens[i] for i in batch], device=device)
             with torch.inference_mode():
                 states = model(input_ids=rows).last_hidden_state

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rag_research.embed.batches import equal_length_batches
-from rag_research.errors import ConfigError, missing_extra
+from rag_research.errors import ConfigError
+from rag_research.runtime.onnx import onnx_session
 
 _BATCH_TOKENS = 4096
 
@@ -23,8 +24,7 @@ class PairScorer(Protocol):
 class OnnxPairs:
     """An ONNX cross-encoder on the CPU.
 
-    Pairs run one at a time: an int8 model chooses its scales from everything in a batch, so a
-    pair would otherwise score differently in other company.
+    Pairs run one at a time, see :func:`~rag_research.runtime.onnx.onnx_session`.
 
     Args:
         folder: holds ``model.onnx`` and ``tokenizer.json``.
@@ -36,19 +36,9 @@ class OnnxPairs:
     """
 
     def __init__(self, folder: Path, max_tokens: int, threads: int) -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise missing_extra("onnxruntime", "onnx", f"The reranker {folder.name}") from error
         from tokenizers import Tokenizer
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnx_session(folder, threads, f"The reranker {folder.name}")
         self._inputs = [node.name for node in self._session.get_inputs()]
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(max_tokens)

@@ -11,6 +11,7 @@ from rag_research.config.build import inert
 from rag_research.index.base import ranked
 from rag_research.index.pair_scorers import OnnxPairs, PairScorer, TransformersPairs
 from rag_research.index.selection import DECIMALS
+from rag_research.runtime import onnx
 from rag_research.runtime.devices import resolve_device
 from rag_research.runtime.weights import resolve_model
 from rag_research.types import Hit
@@ -94,7 +95,7 @@ class CrossEncoder:
     def _scorer(self) -> PairScorer:
         config = self.config
         path = resolve_model(config.model).path
-        if (path / "model.onnx").is_file():
+        if (path / onnx.FILE).is_file():
             return OnnxPairs(path, config.max_tokens, config.threads)
         device = resolve_device(config.device)
         return TransformersPairs(path, config.max_tokens, device, config.threads)

@@ -25,6 +25,7 @@ from rag_research.evaluation.records import (
     write_text,
 )
 from rag_research.evaluation.results import Results
+from rag_research.evaluation.rounds import by_rounds
 from rag_research.evaluation.scoring import Scores, means, score
 from rag_research.runtime.provenance import Resources, peak_memory_mib, provenance
 from rag_research.types import Question, Usage
@@ -94,6 +95,7 @@ def report(run: Run) -> Results:
         index_usage=run.index_usage,
         query_usage=run.outcomes.usage(),
         seconds=_seconds(records),
+        by_rounds=by_rounds(run.answered, scores.by_question),
         provenance={**provenance(), **_facts(run, scores)},
         directory=run.directory,
     )

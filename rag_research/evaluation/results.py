@@ -10,6 +10,7 @@ from typing import Any
 
 from rag_research.errors import DataError
 from rag_research.evaluation.records import write_text
+from rag_research.evaluation.rounds import RoundShare
 from rag_research.evaluation.statistics import Interval
 from rag_research.trace import plain
 from rag_research.types import Usage
@@ -40,6 +41,8 @@ class Results:
         seconds: ``a_question``, the time of asking divided by the questions answered, and
             ``latency_mean`` and ``latency_median``, how long one question took while others
             were under way; loading models is left out.
+        by_rounds: histogram of rounds over answered questions, with the metrics of the
+            questions that stopped there; empty in results of earlier versions.
         provenance: code, packages, machine, configuration, data, models, prompts.
         directory: where the files of the run are.
     """
@@ -58,6 +61,7 @@ class Results:
     index_usage: Mapping[str, Usage]
     query_usage: Mapping[str, Usage]
     seconds: Mapping[str, float]
+    by_rounds: Sequence[RoundShare] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     directory: Path = field(default_factory=Path)
 
@@ -100,6 +104,7 @@ class Results:
             }
             for name in ("index_usage", "query_usage"):
                 value[name] = {k: Usage(**v) for k, v in value[name].items()}
+            value["by_rounds"] = tuple(RoundShare(**bar) for bar in value.get("by_rounds", ()))
             return cls(**value, directory=Path(directory))
         except FileNotFoundError:
             raise DataError(

@@ -85,7 +85,31 @@ def _notes(result: Results) -> list[str]:
     ]
     if short:
         notes.append(f"{result.name}: questions without gold data left out: {', '.join(short)}.")
-    return notes
+    return [*notes, *_unscored(result), *_rounds(result)]
+
+
+def _unscored(result: Results) -> list[str]:
+    """Which columns are empty for want of gold data; not recall of a system that never looks."""
+    empty = [k for k, interval in result.metrics.items() if interval is None and result.asked]
+    answers = [_LABELS.get(key, key) for key in empty if "@" not in key and key != "answer_length"]
+    passages = [key for key in empty if "@" in key and result.means.get("rounds", 0) > 0]
+    return [
+        f"{result.name}: no question has gold {kind}, so there is no {', '.join(columns)}."
+        for kind, columns in (("answers", answers), ("passages", passages))
+        if columns
+    ]
+
+
+def _rounds(result: Results) -> list[str]:
+    """The histogram of rounds as a line, for systems that may take more than one."""
+    if all(bar.rounds <= 1 for bar in result.by_rounds):
+        return []
+    shown = []
+    for bar in result.by_rounds:
+        match = bar.metrics.get("exact_match")
+        scored = "" if match is None else f" (EM {100 * match:.1f})"
+        shown.append(f"{bar.rounds}: {100 * bar.share:.1f} %{scored}")
+    return [f"{result.name}, questions by rounds: {', '.join(shown)}."]
 
 
 def purposes(result: Results) -> str:

@@ -78,3 +78,14 @@ def test_failures_partial_runs_and_missing_gold_are_spelt_out() -> None:
 def test_costs_by_purpose() -> None:
     assert "| query | answer | 10 | 4 | 1000 | 50 |" in purposes(results("a"))
     assert "| index | extract | 20 | 0 | 2000 | 100 |" in purposes(results("a"))
+
+
+def test_columns_without_any_gold_data_are_named_not_scored() -> None:
+    bare = {"exact_match": None, "answer_length": Interval(3, 2, 4, 10), "recall@5": None}
+    lines = table([results("t2rag", metrics=bare)]).splitlines()
+    assert "EM" not in cells(lines[0]) and "words" in cells(lines[0])
+    assert "t2rag: no question has gold answers, so there is no EM." in lines
+    assert "t2rag: no question has gold passages, so there is no recall@5." in lines
+    # A system that never retrieves has no recall, gold passages or not.
+    closed = results("closed_book", metrics=bare, means={"rounds": 0.0})
+    assert "gold passages" not in table([closed])

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rag_research.corpus.corpus import Corpus
-from rag_research.errors import LLMError, ParseError, RagResearchError
-from rag_research.extract.triplets import STAGE, Extraction, Rows, clean_rows, collect, passage_key
+from rag_research.errors import ParseError
+from rag_research.extract.triplets import STAGE, Extraction, Rows, clean_rows, extract_each
 from rag_research.llm.base import LLM, Message, Request
 from rag_research.llm.structured import complete_structured, pick
-from rag_research.llm.traced import TracedLLM
 from rag_research.prompts.library import PromptLibrary
-from rag_research.runtime.artifacts import ArtifactStore, ItemLog
-from rag_research.runtime.progress import progress
+from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.text.entities import capitalised_spans
-from rag_research.trace import Trace, plain
-from rag_research.types import Passage, Usage
+from rag_research.types import Passage
 
 VERSION = 1
 MOST_GUESSED = 40
@@ -49,17 +44,6 @@ class OpenIEConfig:
     def __post_init__(self) -> None:
         if self.entity_tokens < 1 or self.triple_tokens < 1:
             raise ValueError("entity_tokens and triple_tokens must be at least 1.")
-
-
-class _Run:
-    """What one call of :meth:`OpenIE.extract` works with and loses on the way."""
-
-    def __init__(self, log: ItemLog, llm: LLM, prompts: PromptLibrary) -> None:
-        self.log = log
-        self.llm = llm
-        self.prompts = prompts
-        self.backend_errors: list[str] = []
-        self.wasted: dict[str, Usage] = {}
 
 
 class OpenIE:
@@ -95,28 +79,9 @@ class OpenIE:
             BudgetExceededError: the budget is spent; finished passages are kept.
         """
         log = store.items(STAGE, VERSION, self.inputs(llm, prompts))
-        pending: dict[str, Passage] = {}
-        for passage in corpus:
-            if (key := passage_key(passage)) not in log:
-                pending.setdefault(key, passage)
-        run = _Run(log, llm, prompts)
-        asyncio.run(self._extract(pending, run, concurrency))
-        if pending and len(run.backend_errors) == len(pending):
-            raise LLMError(
-                f"openie: the model failed for all {len(pending)} passages that were asked. "
-                f"First failure: {run.backend_errors[0]}"
-            )
-        keys = {passage_key(p) for p in corpus}
-        found = {key: log[key] for key in keys if key in log}
-        extraction = collect(corpus, found, reused=len(corpus) - len(pending))
-        usage = {
-            purpose: extraction.usage.get(purpose, Usage()) + run.wasted.get(purpose, Usage())
-            for purpose in [
-                *extraction.usage,
-                *(w for w in run.wasted if w not in extraction.usage),
-            ]
-        }
-        return dataclasses.replace(extraction, usage=usage)
+        return extract_each(
+            corpus, log, lambda p, traced: self.passage_item(p, traced, prompts), llm, concurrency
+        )
 
     def inputs(self, llm: LLM, prompts: PromptLibrary) -> dict[str, Any]:
         """What the triplets of a passage depend on besides the passage."""
@@ -125,36 +90,6 @@ class OpenIE:
             "llm": dict(llm.identity),
             "prompts": {name: prompts[name].fingerprint for name in (ENTITIES, TRIPLES)},
         }
-
-    async def _extract(self, pending: Mapping[str, Passage], run: _Run, concurrency: int) -> None:
-        """Work through ``pending``; finished passages are on disk as they finish."""
-        queue = iter(pending.items())
-        stop: list[BaseException] = []
-
-        async def work() -> None:
-            while not stop and (entry := next(queue, None)) is not None:
-                try:
-                    await self._passage(*entry, run)
-                except RagResearchError as error:  # a spent budget: what is under way may finish
-                    stop.append(error)
-                advance()
-
-        with progress("extract triplets", len(pending)) as advance:
-            await asyncio.gather(*(work() for _ in range(max(1, concurrency))))
-        if stop:
-            raise stop[0]
-
-    async def _passage(self, key: str, passage: Passage, run: _Run) -> None:
-        trace = Trace(passage.id)
-        try:
-            item = await self.passage_item(passage, TracedLLM(run.llm, trace), run.prompts)
-        except (ParseError, LLMError) as error:
-            if isinstance(error, LLMError):
-                run.backend_errors.append(str(error))
-            for purpose, cost in trace.usage.items():
-                run.wasted[purpose] = run.wasted.get(purpose, Usage()) + cost
-        else:
-            run.log.add(key, item | {"usage": plain(trace.usage)})
 
     async def passage_item(
         self, passage: Passage, llm: LLM, prompts: PromptLibrary
@@ -237,17 +172,9 @@ def read_triples(value: Any) -> Rows:
     Raises:
         ParseError: no list, or none of its rows is a triplet.
     """
-    if isinstance(value, Mapping):
-        try:
-            value = pick(value, "triples", "triplets", "facts", "relations")
-        except ParseError:
-            value = [value]  # a lone triple, written as an object
-    if not isinstance(value, list):
-        raise ParseError(f"Expected a JSON list of triples, got {value!r:.80}.")
-    if len(value) == 3 and all(isinstance(slot, str) for slot in value):
-        value = [value]
-    rows = clean_rows(_row(item) for item in value)
-    if value and not rows.triplets:
+    found = triple_rows(value)
+    rows = clean_rows(slots_of(row) for row in found)
+    if found and not rows.triplets:
         raise ParseError(
             'None of the rows is a triple. Expected [["subject", "relation", "object"], ...] '
             "with three non-empty strings each."
@@ -255,7 +182,25 @@ def read_triples(value: Any) -> Rows:
     return rows
 
 
-def _row(item: Any) -> Any:
+def triple_rows(value: Any) -> list[Any]:
+    """The rows of a reply that should hold triplets, whatever they look like.
+
+    Raises:
+        ParseError: no list.
+    """
+    if isinstance(value, Mapping):
+        try:
+            value = pick(value, "triples", "triplets", "facts", "relations")
+        except ParseError:
+            value = [value]  # a lone triple, written as an object
+    if not isinstance(value, list):
+        raise ParseError(f"Expected a JSON list of triples, got {value!r:.80}.")
+    lone = len(value) == 3 and all(isinstance(slot, str) for slot in value)
+    return [value] if lone else list(value)
+
+
+def slots_of(item: Any) -> Any:
+    """Subject, relation and object of a row; a row that is no object as it is."""
     if not isinstance(item, Mapping):
         return item
     slots = []

@@ -20,6 +20,7 @@ from rag_research.extract.triplets import (
     clean_rows,
     collect,
     passage_key,
+    unfinished,
 )
 from rag_research.llm.base import LLM
 from rag_research.prompts.library import PromptLibrary
@@ -92,10 +93,7 @@ class Rules:
         del llm, prompts, concurrency  # of the protocol, not needed here
         where, identity = find_parser(self.config.model)
         log = store.items(STAGE, VERSION, {"extractor": "rules", "model": identity})
-        pending: dict[str, Passage] = {}
-        for passage in corpus:
-            if (key := passage_key(passage)) not in log:
-                pending.setdefault(key, passage)
+        pending = unfinished(corpus, log)
         reused = sum(passage_key(p) not in pending for p in corpus)
         if pending:  # a finished corpus is read back without loading the parser
             self._work_through(pending, load_parser(where), log)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from rag_research.config.fingerprint import fingerprint
 from rag_research.corpus.corpus import Corpus
 from rag_research.llm.base import LLM
+from rag_research.llm.resumable import Make, added, finish_items
 from rag_research.prompts.library import PromptLibrary
-from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.artifacts import ArtifactStore, ItemLog
 from rag_research.text.normalise import text_key
-from rag_research.types import Passage, Triplet, Usage
+from rag_research.types import Entity, Passage, Triplet, Usage
 
 STAGE = "triplets"
 
@@ -29,11 +30,14 @@ class Extraction:
             ``rejects`` (malformed rows), ``duplicates`` (repeats inside a passage) and what
             the extractor adds (``failed``, ``repaired``, ``reused``, ``matched``, ...).
         usage: cost by purpose, that of work resumed from the store included.
+        entities: passage id -> what the extractor says about entities of its triplets, where
+            it says anything.
     """
 
     triplets: Mapping[str, tuple[Triplet, ...]]
     report: Mapping[str, int]
     usage: Mapping[str, Usage] = field(default_factory=dict)
+    entities: Mapping[str, tuple[Entity, ...]] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -121,6 +125,42 @@ def passage_key(passage: Passage) -> str:
     return text_key(passage.title, passage.text)
 
 
+def unfinished(corpus: Corpus, log: ItemLog) -> dict[str, Passage]:
+    """The passages that have no item in ``log``, by item key; equal ones once."""
+    pending: dict[str, Passage] = {}
+    for passage in corpus:
+        if (key := passage_key(passage)) not in log:
+            pending.setdefault(key, passage)
+    return pending
+
+
+def extract_each(
+    corpus: Corpus, log: ItemLog, make: Make[Passage], llm: LLM, concurrency: int
+) -> Extraction:
+    """Triplets of every passage by asking a model passage by passage.
+
+    Args:
+        corpus: the passages.
+        log: finished passages; new ones are added.
+        make: a passage -> its item, see :func:`collect`.
+        llm: what ``make`` asks.
+        concurrency: most passages under way at once.
+
+    Returns:
+        The report adds ``reused`` (passages found in the log, or equal to another one) and the
+        usage what failed passages cost in this call.
+
+    Raises:
+        LLMError: every passage that was asked failed: the backend is down.
+        BudgetExceededError: the budget is spent; finished passages are kept.
+    """
+    pending = unfinished(corpus, log)
+    lost = finish_items("extract triplets", pending, make, log, llm, concurrency)
+    found = {key: log[key] for key in map(passage_key, corpus) if key in log}
+    extraction = collect(corpus, found, reused=len(corpus) - len(pending))
+    return replace(extraction, usage=added(extraction.usage, lost))
+
+
 def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: int) -> Extraction:
     """Put stored items together to an extraction.
 
@@ -129,10 +169,12 @@ def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: in
         items: ``passage_key`` -> ``{"triplets": [[s, p, o]], "rejects": int,
             "duplicates": int, ..., "usage": {purpose: {...}}}``; every whole number is summed
             up in the report, and a passage that is not there counts as failed. Passages with
-            equal contents share one item, and its counts and cost are taken once.
+            equal contents share one item, and its counts and cost are taken once. ``"described"``
+            (``[[name, type, description]]``) may be there.
         **counts: added to the report.
     """
     triplets: dict[str, tuple[Triplet, ...]] = {}
+    entities: dict[str, tuple[Entity, ...]] = {}
     usage: dict[str, Usage] = {}
     report = dict.fromkeys(("rejects", "duplicates"), 0)
     failed = 0
@@ -141,6 +183,8 @@ def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: in
         key = passage_key(passage)
         item = items.get(key)
         triplets[passage.id] = tuple(Triplet(*row) for row in item["triplets"]) if item else ()
+        if item and item.get("described"):
+            entities[passage.id] = tuple(Entity(*row) for row in item["described"])
         failed += item is None
         if item is None or key in seen:
             continue
@@ -148,12 +192,11 @@ def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: in
         for name, value in item.items():
             if isinstance(value, int):
                 report[name] = report.get(name, 0) + value
-        for purpose, cost in item.get("usage", {}).items():
-            usage[purpose] = usage.get(purpose, Usage()) + Usage(**cost)
+        usage = added(usage, {p: Usage(**cost) for p, cost in item.get("usage", {}).items()})
     total = {
         "passages": len(corpus),
         "triplets": sum(len(rows) for rows in triplets.values()),
         "empty": sum(not rows for rows in triplets.values()) - failed,
         "failed": failed,
     }
-    return Extraction(triplets, total | report | counts, usage)
+    return Extraction(triplets, total | report | counts, usage, entities)

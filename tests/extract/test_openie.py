@@ -165,7 +165,7 @@ def test_a_failed_call_costs_one_passage(tmp_path: Path) -> None:
     extraction = run(llm, tmp_path, A, B, C)
     assert extraction.report["failed"] == 1
     assert extraction.triplets["a"] != ()
-    with pytest.raises(LLMError, match=r"all 1 passages.*connection refused"):
+    with pytest.raises(LLMError, match=r"all 1 items.*connection refused"):
         run(llm, tmp_path, A, B, C)
 
 

@@ -33,15 +33,7 @@ def compare(
     Raises:
         DataError: the runs share no question, or a question's wording differs.
     """
-    first, second = _questions(a), _questions(b)
-    shared = [id for id in first if id in second]
-    changed = [id for id in shared if first[id] != second[id]]
-    if not shared or changed:
-        about = f"question {changed[0]!r} differs" if changed else "they share no question"
-        raise DataError(
-            f"{a.directory} and {b.directory} cannot be compared: {about}. Compare runs on the "
-            "same data set, with the same seed, limit and shuffle."
-        )
+    shared = shared_questions(a, b)
     outcome = {}
     for column in columns:
         values_a, values_b = _values(a, column), _values(b, column)
@@ -51,6 +43,30 @@ def compare(
                 [values_a[id] for id in ids], [values_b[id] for id in ids], samples
             )
     return outcome
+
+
+def shared_questions(a: Results, b: Results) -> list[str]:
+    """Ids of the questions both runs were asked, answered or not, in the order of ``a``.
+
+    Raises:
+        DataError: the runs share no question, or a question's wording differs.
+    """
+    first, second = asked_questions(a), asked_questions(b)
+    shared = [id for id in first if id in second]
+    changed = [id for id in shared if first[id] != second[id]]
+    if not shared or changed:
+        about = f"question {changed[0]!r} differs" if changed else "they share no question"
+        raise DataError(
+            f"{a.directory} and {b.directory} cannot be compared: {about}. Compare runs on the "
+            "same data set, with the same seed, limit and shuffle."
+        )
+    return shared
+
+
+def asked_questions(results: Results) -> dict[str, str]:
+    """Id -> wording of the answered questions, then of the failed ones."""
+    rows = [*results.predictions(), *_lines(results.directory / "failures.jsonl")]
+    return {str(row["id"]): str(row["question"]) for row in rows}
 
 
 def comparison(results: Sequence[Results], columns: Sequence[str] = _COMPARED) -> str:
@@ -71,11 +87,6 @@ def comparison(results: Sequence[Results], columns: Sequence[str] = _COMPARED) -
 def _lines(path: Path) -> list[Mapping[str, object]]:
     with path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
-
-
-def _questions(results: Results) -> dict[str, str]:
-    rows = [*results.predictions(), *_lines(results.directory / "failures.jsonl")]
-    return {str(row["id"]): str(row["question"]) for row in rows}
 
 
 def _values(results: Results, column: str) -> dict[str, float]:

@@ -91,9 +91,17 @@ class Estimate:
         return self.total.input_tokens / INPUT_RATE + output / OUTPUT_RATE
 
     def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"Dry run of {self.system}: {self.passages} passages, {self.questions} questions. "
+                "Nothing was sent.",
+                *self.costs(),
+            ]
+        )
+
+    def costs(self) -> list[str]:
+        """Calls, tokens, money and time, as lines of a table."""
         lines = [
-            f"Dry run of {self.system}: {self.passages} passages, {self.questions} questions. "
-            "Nothing was sent.",
             f"{'stage':<8}{'purpose':<20}{'calls':>10}{'tokens in':>14}{'out, at most':>14}",
         ]
         for stage, costs in (("index", self.index), ("query", self.query)):
@@ -119,8 +127,7 @@ class Estimate:
             else "time     depends on the server; it answers "
             "run.concurrency requests at once, divide by its rate"
         )
-        lines += self._over_budget()
-        return "\n".join(lines)
+        return lines + self._over_budget()
 
     def _over_budget(self) -> list[str]:
         total = self.total

@@ -33,12 +33,21 @@ def table(results: Sequence[Results]) -> str:
     rows = [_row(result) for result in results]
     names = list(dict.fromkeys(name for row in rows for name in row))
     names = [name for name in names if any(row.get(name, "-") != "-" for row in rows)]
-    cells = [names, *([row.get(name, "-") for name in names] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    lines = [_line(line, widths) for line in cells]
-    rule = "|".join("-" * (w + 1) + (":" if i else "-") for i, w in enumerate(widths))
+    lines = aligned([names, *([row.get(name, "-") for name in names] for row in rows)])
     notes = [_LEGEND, *(note for result in results for note in _notes(result))]
-    return "\n".join([lines[0], f"|{rule}|", *lines[1:], "", *notes])
+    return "\n".join([*lines, "", *notes])
+
+
+def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a markdown table whose columns line up, the first one to the left.
+
+    Args:
+        cells: rows of equal length, the head first.
+    """
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    head, *rows = (_line(row, widths) for row in cells)
+    rule = "|".join("-" * (w + 1) + (":" if i else "-") for i, w in enumerate(widths))
+    return [head, f"|{rule}|", *rows]
 
 
 def _row(result: Results) -> dict[str, str]:

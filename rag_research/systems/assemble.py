@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.config.schema import ExperimentConfig
+from rag_research.config.schema import BudgetConfig, ExperimentConfig
 from rag_research.embed.base import Encoder, Role, Vectors, token_encoder
 from rag_research.errors import ConfigError
 from rag_research.llm.base import LLM, Completion, Request
@@ -151,11 +151,24 @@ def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
         store: the reply cache lies in its root.
     """
     backend = OnDemandLLM(config.llm)
-    budget = BudgetedLLM(backend, config.budget)
-    cache = CachedLLM(budget, store.root / CACHE_FILE) if config.run.cache else None
-    encoder = OnDemandEncoder(config.encoder)
+    llm, budget, cache = wrapped(backend, config.budget, store if config.run.cache else None)
+    return Models(llm, OnDemandEncoder(config.encoder), budget, cache, backend)
+
+
+def wrapped(
+    backend: LLM, limits: BudgetConfig, store: ArtifactStore | None
+) -> tuple[LLM, BudgetedLLM, CachedLLM | None]:
+    """Budget and cache around a backend: the outermost wrapper, the budget, the cache.
+
+    Args:
+        backend: what answers.
+        limits: of the budget.
+        store: the reply cache lies in its root; ``None`` goes without one.
+    """
+    budget = BudgetedLLM(backend, limits)
+    cache = CachedLLM(budget, store.root / CACHE_FILE) if store is not None else None
     # An empty cache has length 0 and is false, so it is compared with None.
-    return Models(budget if cache is None else cache, encoder, budget, cache, backend)
+    return budget if cache is None else cache, budget, cache
 
 
 def build_parts(

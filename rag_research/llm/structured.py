@@ -31,6 +31,7 @@ _BETWEEN = re.compile(r"[\s,;]*(?:[-*•]|\d+[.)])?\s*")
 _DECODER = json.JSONDecoder(
     strict=False, parse_constant=lambda _: None, parse_float=finite_number, parse_int=finite_number
 )
+_YES, _NO = ("true", "yes"), ("false", "no")
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
@@ -132,7 +133,7 @@ def json_values(text: str) -> list[Any]:
     """
     if (whole := _strict(text.strip())) is not None:
         return [_clean(text, whole[0])]
-    text = _without_reasoning(text)
+    text = without_reasoning(text)
     fences = [match.span(1) for match in _FENCE.finditer(text)]
     found = sorted(_scan(text, fences), key=lambda f: (not f.fenced, f.start - f.end))
     scalars = [_strict(text[a:b].strip()) for a, b in [*fences, (0, len(text))]]
@@ -165,6 +166,18 @@ def pick(value: Any, *names: str) -> Any:
     raise ParseError(f"The JSON object has no key {names[0]!r}; it has {list(value)[:8]}.")
 
 
+def pick_yes_no(value: Any, *names: str) -> bool:
+    """The truth value that a mapping holds under one of several names; see :func:`pick`.
+
+    Raises:
+        ParseError: not a mapping, none of the names is in it, or neither true nor false.
+    """
+    said = str(pick(value, *names)).strip().lower()
+    if said not in (*_YES, *_NO):
+        raise ParseError(f"{names[0]!r} must be true or false, got {said!r}")
+    return said in _YES
+
+
 def _folded(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
@@ -177,7 +190,8 @@ def _strict(text: str) -> tuple[Any] | None:
     return None if _too_deep(value) else (value,)
 
 
-def _without_reasoning(text: str) -> str:
+def without_reasoning(text: str) -> str:
+    """``text`` without the blocks in which reasoning models think aloud."""
     text = _REASONING.sub(" ", text)
     return _REASONING_END.sub(" ", text)  # some chat templates open the block in the prompt
 

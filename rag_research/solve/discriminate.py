@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_research.errors import ParseError
 from rag_research.llm.base import LLM, Request
-from rag_research.llm.structured import complete_structured, pick
+from rag_research.llm.structured import complete_structured, pick, pick_yes_no
 from rag_research.prompts.library import PromptLibrary
 from rag_research.solve.placeholders import count_variables, known_text
 from rag_research.solve.triplet_lines import read_triplets
@@ -28,7 +28,6 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["sufficient", "missing"],
     "additionalProperties": False,
 }
-_YES, _NO = ("true", "yes"), ("false", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +78,12 @@ def read_verdict(value: Any) -> Verdict:
     Raises:
         ParseError: it does not say whether the evidence is sufficient.
     """
-    said = str(pick(value, "sufficient", "enough", "answerable")).strip().lower()
-    if said not in (*_YES, *_NO):
-        raise ParseError(f"'sufficient' must be true or false, got {said!r}")
+    sufficient = pick_yes_no(value, "sufficient", "enough", "answerable")
     try:
         rows = pick(value, "missing", "triplets", "triples")
         missing = read_triplets(rows) if rows else ()
     except ParseError:
         missing = ()
-    if said in _YES:  # a small model says so and names an open fact all the same: that counts
+    if sufficient:  # a small model says so and names an open fact all the same: that counts
         missing = tuple(t for t in missing if count_variables(t))
-    return Verdict(said in _YES and not missing, missing[:MOST_MISSING])
+    return Verdict(sufficient and not missing, missing[:MOST_MISSING])

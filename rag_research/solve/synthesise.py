@@ -14,14 +14,28 @@ _ANY_TAG = re.compile(r"</?answer>", re.IGNORECASE)
 
 
 async def synthesise(llm: LLM, prompts: PromptLibrary, question: str, evidence: str) -> str:
-    """Answer from evidence: short reasoning, then ``<answer>...</answer>``.
+    """Answer from evidence (ThreadRAG's last step); see :func:`reasoned_answer`."""
+    shown = evidence or "nothing was found"
+    return await reasoned_answer(
+        llm, prompts, "threadrag/synthesise", evidence=shown, question=question
+    )
+
+
+async def reasoned_answer(llm: LLM, prompts: PromptLibrary, name: str, **values: str) -> str:
+    """Short reasoning, then ``<answer>...</answer>``.
 
     A reply without the tag is followed by one request for it; if that has none either, the
     last line of the first reply is the answer.
+
+    Args:
+        llm: the frozen reader.
+        prompts: the prompt files.
+        name: of the prompt.
+        **values: its fields.
     """
-    prompt, reminder = prompts["threadrag/synthesise"], prompts["threadrag/tag"]
+    prompt, reminder = prompts[name], prompts["threadrag/tag"]
     request = Request(
-        prompt.render(evidence=evidence or "nothing was found", question=question),
+        prompt.render(**values),
         max_tokens=192,
         stop=("</answer>",),
         purpose="answer",

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from rag_research.types import Passage, Triplet
 class Fixed:
     """Reads every query as the first axis."""
 
-    identity = {"encoder": "fixed"}
+    identity: ClassVar = {"encoder": "fixed"}
     dimension = 2
 
     def encode(self, texts, role: Role) -> Vectors:

@@ -13,7 +13,14 @@ from rag_research.errors import LLMError, ParseError
 from rag_research.llm.base import Completion, Message, Request
 from rag_research.llm.cache import CachedLLM
 from rag_research.llm.scripted import Scripted
-from rag_research.llm.structured import Parsed, complete_structured, json_values, pick, read_reply
+from rag_research.llm.structured import (
+    Parsed,
+    complete_structured,
+    json_values,
+    pick,
+    pick_yes_no,
+    read_reply,
+)
 from rag_research.prompts.library import PromptLibrary
 
 ROWS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -226,3 +233,17 @@ async def test_the_wording_of_the_repair_can_be_changed(tmp_path: Any) -> None:
     assert llm.requests[1].messages[-1].content.endswith("Again!")
     assert llm.requests[1].prompt == "t/answer@1+repair@7"
     assert list(prompts.versions()) == ["repair"]
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"),
+    [({"Enough": "Yes "}, True), ({"ok": 1, "enough": False}, False), ({"enough": "no"}, False)],
+)
+def test_pick_yes_no(value: object, truth: bool) -> None:
+    assert pick_yes_no(value, "enough") is truth
+
+
+@pytest.mark.parametrize("value", [{}, [True], {"enough": "perhaps"}, {"enough": 1}])
+def test_pick_yes_no_rejects(value: object) -> None:
+    with pytest.raises(ParseError):
+        pick_yes_no(value, "enough")

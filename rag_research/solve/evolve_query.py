@@ -1,0 +1,67 @@
+"""Query evolution: the one sub-question to look up next, or none (ToG-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rag_research.errors import ParseError
+from rag_research.graph.subgraph import readable
+from rag_research.llm.base import LLM, Request
+from rag_research.llm.structured import Parsed, complete_structured, pick
+from rag_research.prompts.library import PromptLibrary
+from rag_research.solve.trajectory import Trajectory
+from rag_research.text.normalise import normalise_answer
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"question": {"type": "string"}},
+    "required": ["question"],
+    "additionalProperties": False,
+}
+_NONE = ("", "none", "nothing", "null", "unknown", "no question")
+
+
+async def evolve_query(
+    llm: LLM, prompts: PromptLibrary, state: Trajectory, missing: str
+) -> Parsed[str]:
+    """Ask for the next sub-question.
+
+    Args:
+        llm: the frozen reader.
+        prompts: the prompt files.
+        state: question, sub-graph and what was found.
+        missing: what the reflector says is needed; may be empty.
+
+    Returns:
+        Empty when the model sees none. Rejected when no reply could be read.
+    """
+    prompt = prompts["tog3/evolve_query"]
+    request = Request(
+        prompt.render(
+            question=state.question,
+            evidence=readable(state.subgraph.elements),
+            found=state.findings,
+            missing=missing or "not known",
+        ),
+        max_tokens=64,
+        schema=SCHEMA,
+        purpose="evolve_query",
+        prompt=prompt.label,
+    )
+    return await complete_structured(llm, request, read_sub_question, prompts)
+
+
+def read_sub_question(value: Any) -> str:
+    """The question in a decoded reply; empty for none.
+
+    Raises:
+        ParseError: there is no question.
+    """
+    asked = pick(value, "question", "sub_question", "query", "next_question")
+    if isinstance(asked, list):
+        asked = asked[0] if asked else ""
+    if asked is not None and not isinstance(asked, str):
+        raise ParseError(f"'question' must be a string, got {type(asked).__name__}.")
+    text = " ".join((asked or "").split())
+    return "" if normalise_answer(text) in _NONE else text

@@ -1,0 +1,41 @@
+"""The responder: the current query's answer, from what the reranker kept (ToG-3)."""
+
+from __future__ import annotations
+
+from rag_research.errors import ParseError
+from rag_research.graph.subgraph import readable
+from rag_research.llm.base import LLM, Request
+from rag_research.llm.structured import Parsed
+from rag_research.prompts.library import PromptLibrary
+from rag_research.solve.answer import clean_answer
+from rag_research.solve.trajectory import Trajectory
+
+
+async def respond(llm: LLM, prompts: PromptLibrary, state: Trajectory) -> Parsed[str]:
+    """Answer the current query; ``Unknown`` when the evidence does not tell.
+
+    Returns:
+        Rejected when the reply is empty.
+    """
+    prompt = prompts["tog3/respond"]
+    request = Request(
+        prompt.render(
+            evidence=readable(state.present.kept), found=state.findings, query=state.query
+        ),
+        max_tokens=48,
+        stop=("\n",),
+        purpose="respond",
+        prompt=prompt.label,
+        accept=_read,
+    )
+    try:
+        return Parsed(_read((await llm.complete(request)).text))
+    except ParseError as error:
+        return Parsed(None, error=str(error))
+
+
+def _read(reply: str) -> str:
+    answer = clean_answer(reply)
+    if not answer:
+        raise ParseError("The reply holds no answer.")
+    return answer

@@ -1,0 +1,140 @@
+"""Responder, reflector and query evolution, one by one and in a single prompt."""
+
+import json
+
+import pytest
+
+from rag_research.errors import ParseError
+from rag_research.graph.subgraph import Element, Subgraph
+from rag_research.llm.scripted import Scripted
+from rag_research.prompts.library import PromptLibrary
+from rag_research.solve.agents import AGENTS, Turn, read_turn
+from rag_research.solve.evolve_query import read_sub_question
+from rag_research.solve.reflect import INSUFFICIENT, Reflection, read_reflection
+from rag_research.solve.trajectory import Trajectory
+
+FILM = Element("chunk:film", "chunk", "Mia Orr directed Salt Road.", 0.9, ("film",))
+REST = Element("chunk:rest", "chunk", "Rye is a grain.", 0.1, ("rest",))
+STATE = Trajectory.start("Where was its director born?", Subgraph((FILM, REST))).keep([FILM])
+LIBRARY = PromptLibrary()
+
+
+async def test_the_responder_reads_what_was_kept_and_what_was_found() -> None:
+    state = STATE.answered("Keld").evolved("Who is next?", Subgraph((FILM, REST))).keep([REST])
+    llm = Scripted.of(["Answer: Mia Orr.\nBecause"])
+    reply = await AGENTS["several"](llm, LIBRARY).respond(state)
+    assert reply.value == "Mia Orr"
+    prompt = llm.requests[0].messages[-1].content
+    assert REST.text in prompt and FILM.text not in prompt
+    assert "Where was its director born? Keld" in prompt
+    assert prompt.endswith("Question: Who is next?")
+
+
+async def test_an_empty_reply_is_rejected_and_not_for_the_cache() -> None:
+    llm = Scripted.of([" \n"])
+    reply = await AGENTS["several"](llm, LIBRARY).respond(STATE)
+    assert (reply.value, reply.rejected) == (None, True)
+    accept = llm.requests[0].accept
+    assert accept is not None
+    with pytest.raises(ParseError):
+        accept(" ")
+
+
+@pytest.mark.parametrize("answer", ["Unknown", "unknown.", ""])
+async def test_unknown_is_insufficient_without_a_call(answer: str) -> None:
+    llm = Scripted.of([])
+    reply = await AGENTS["several"](llm, LIBRARY).reflect(STATE.answered(answer))
+    assert (reply.value, llm.requests) == (INSUFFICIENT, [])
+
+
+async def test_the_reflector_reads_the_whole_sub_graph_and_the_answer() -> None:
+    llm = Scripted.of(['{"missing": "her  town", "sufficient": false}'])
+    reply = await AGENTS["several"](llm, LIBRARY).reflect(STATE.answered("Keld"))
+    assert reply.value == Reflection(False, "her town")
+    prompt = llm.requests[0].messages[-1].content
+    assert FILM.text in prompt and REST.text in prompt
+    assert "Where was its director born? Keld" in prompt
+
+
+async def test_the_next_question_is_asked_for_what_is_missing() -> None:
+    llm = Scripted.of(['{"question": "Where was Mia Orr born?"}'] * 2)
+    agents = AGENTS["several"](llm, LIBRARY)
+    assert (await agents.evolve_query(STATE, "her town")).value == "Where was Mia Orr born?"
+    await agents.evolve_query(STATE, "")
+    assert [r.messages[-1].content.rpartition("Missing: ")[2] for r in llm.requests] == [
+        "her town",
+        "not known",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        ({"sufficient": True, "missing": ""}, Reflection(True)),
+        ({"sufficient": "yes"}, Reflection(True)),
+        ({"Enough": "FALSE", "missing": ["x"]}, Reflection(False)),
+        ({"sufficient": False, "missing": None}, Reflection(False)),
+    ],
+)
+def test_verdicts(value: object, verdict: Reflection) -> None:
+    assert read_reflection(value) == verdict
+
+
+@pytest.mark.parametrize("value", [{}, [], {"sufficient": "perhaps"}, {"missing": "x"}])
+def test_no_verdict(value: object) -> None:
+    with pytest.raises(ParseError):
+        read_reflection(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "question"),
+    [
+        ({"question": " Where is  Keld? "}, "Where is Keld?"),
+        ({"sub-question": ["Where is Keld?", "And Rye?"]}, "Where is Keld?"),
+        ({"question": "None."}, ""),
+        ({"question": None}, ""),
+        ({"question": []}, ""),
+    ],
+)
+def test_questions(value: object, question: str) -> None:
+    assert read_sub_question(value) == question
+
+
+@pytest.mark.parametrize("value", [{}, ["x"], {"question": 7}, {"question": [{"a": 1}]}])
+def test_no_question(value: object) -> None:
+    with pytest.raises(ParseError):
+        read_sub_question(value)
+
+
+TURN = {"answer": "Mia Orr", "sufficient": False, "question": "Where was Mia Orr born?"}
+
+
+async def test_the_single_agent_makes_one_call_a_round() -> None:
+    llm = Scripted.of([json.dumps(TURN), "no", "idea"])
+    agent = AGENTS["single"](llm, LIBRARY)
+    assert (await agent.respond(STATE)).value == "Mia Orr"
+    assert (await agent.reflect(STATE)).value == Reflection(False)
+    assert (await agent.evolve_query(STATE, "")).value == "Where was Mia Orr born?"
+    assert [r.purpose for r in llm.requests] == ["single_agent"]
+    assert (await agent.respond(STATE)).rejected  # and nothing of the earlier reply is left
+    assert (await agent.reflect(STATE)).value == INSUFFICIENT
+    assert (await agent.evolve_query(STATE, "")).value == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "turn"),
+    [
+        (TURN, Turn("Mia Orr", Reflection(False), "Where was Mia Orr born?")),
+        ({"answer": 7, "sufficient": "true"}, Turn("7", Reflection(True), "")),
+        ({"answer": "unknown", "sufficient": True}, Turn("unknown", INSUFFICIENT, "")),
+        ({"answer": None, "sufficient": True}, Turn("Unknown", INSUFFICIENT, "")),
+    ],
+)
+def test_turns(value: object, turn: Turn) -> None:
+    assert read_turn(value) == turn
+
+
+@pytest.mark.parametrize("value", [{}, {"answer": "x"}, {"sufficient": True}, []])
+def test_no_turn(value: object) -> None:
+    with pytest.raises(ParseError):
+        read_turn(value)

@@ -117,7 +117,13 @@ RERANKERS: Registry[Any] = Registry(
 )
 EXTRACTORS: Registry[Any] = Registry(
     "triplet extractor",
-    _lazy("extract", openie="OpenIE", imported="Imported", rules="Rules"),
+    _lazy(
+        "extract",
+        openie="OpenIE",
+        chunk_triplets="ChunkTriplets",
+        imported="Imported",
+        rules="Rules",
+    ),
 )
 SEGMENTERS: Registry[Any] = Registry(
     "segmenter",

@@ -120,7 +120,8 @@ class HeterogeneousGraph:
         nodes: in any order; they are put into the canonical one: chunks, triplets,
             communities, each sorted by id.
         vectors: of ``nodes``, in the same order, unit length. [V, D]
-        entities: by :func:`~rag_research.text.entities.entity_key`.
+        entities: by :func:`~rag_research.text.entities.entity_key`; those of ``relations`` that
+            are not there are added, with the name alone.
         relations: by id of the triplet node.
         members: entity keys of each community, by id of its node.
         passage_of: passage behind each chunk, by id of the chunk node; a chunk that is not
@@ -150,7 +151,6 @@ class HeterogeneousGraph:
         order = sorted(range(len(given)), key=lambda i: _place(given[i]))
         self.nodes = tuple(given[i] for i in order)
         self.vectors: Vectors = vectors if order == sorted(order) else vectors[order]
-        self.entities = dict(sorted(entities.items()))
         self.relations = dict(sorted(relations.items()))
         self.members = {id: tuple(sorted(keys)) for id, keys in sorted((members or {}).items())}
         self.passage_of = dict(sorted((passage_of or {}).items()))
@@ -160,6 +160,7 @@ class HeterogeneousGraph:
         self._check()
         self._rows = _rows(self.nodes)
         self._keys = {id: relation.entity_keys for id, relation in self.relations.items()}
+        self.entities = dict(sorted((self._mentioned() | dict(entities)).items()))
         self._triplets_of = _grouped((k, id) for id, keys in self._keys.items() for k in keys)
         self._triplets_in = _grouped((r.chunk, id) for id, r in self.relations.items())
         self._communities_of = _grouped((k, id) for id, keys in self.members.items() for k in keys)
@@ -291,6 +292,17 @@ class HeterogeneousGraph:
         scores = np.round(self.vectors[rows] @ self.vectors[self._row[id]], 6)
         best = np.argsort(-scores, kind="stable")[: self.hub_limit]
         return [ids[i] for i in best]
+
+    def _mentioned(self) -> dict[str, Entity]:
+        """The entities of the relations."""
+        return {
+            keys[place]: Entity(name)
+            for id, keys in self._keys.items()
+            for place, name in (
+                (0, self.relations[id].triplet.subject),
+                (-1, self.relations[id].triplet.object),
+            )
+        }
 
     def _passage(self, chunk: str) -> str:
         return self.passage_of.get(chunk, chunk.removeprefix("chunk:"))

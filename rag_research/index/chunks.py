@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from rag_research.text.chunks import chunk
 from rag_research.types import Passage
@@ -33,17 +34,23 @@ class Chunk:
         return len(self.contents) - (self.end - self.start)
 
 
-def chunk_passages(passages: Iterable[Passage], size: int, overlap: int) -> list[Chunk]:
+def chunk_passages(
+    passages: Iterable[Passage],
+    size: int,
+    overlap: int,
+    unit: Literal["words", "characters"] = "characters",
+) -> list[Chunk]:
     """Cut passages into chunks; an empty passage is one empty chunk.
 
     Args:
         passages: in order.
-        size: characters in a chunk.
-        overlap: characters shared by neighbours.
+        size: units in a chunk.
+        overlap: units shared by neighbours.
+        unit: what is counted, see :func:`~rag_research.text.chunks.chunk`.
     """
     chunks = []
     for passage in passages:
-        windows = chunk(passage.text, size, overlap, "characters") or [(0, 0)]
+        windows = chunk(passage.text, size, overlap, unit) or [(0, 0)]
         for start, end in windows:
             id = passage.id if len(windows) == 1 else f"{passage.id}@{start}"
             text = passage.text[start:end]

@@ -9,6 +9,8 @@ How far to trust it: prompts are the real ones, so input tokens are good to abou
 (tokens are guessed from characters). Output tokens are an upper bound, every reply taken at
 its length limit. Rounds are those of a model that never settles a question, which is the
 most a system with early stopping can use. Replies in the cache are not counted as saved.
+No two replies name the same thing, so every chunk of ToG-3's index makes a community of its own:
+one summary a chunk, an upper bound (the paper's indexes have one community for six relations).
 
 Measured once, T2RAG with the 0.5B model on six questions of the sample world: 17,570 input
 tokens foretold and 12,241 used (fewer rounds), 5,088 output tokens at most and 438 used.
@@ -172,12 +174,12 @@ class CountingLLM:
         text = json.dumps(self._shaped(request.schema)) if request.schema else "unknown"
         return Completion(text, spent.input_tokens, spent.output_tokens)
 
-    def _shaped(self, schema: Mapping[str, Any]) -> Any:
+    def _shaped(self, schema: Mapping[str, Any], key: str = "") -> Any:
         kind = schema.get("type")
         if "enum" in schema:
             return schema["enum"][0]
         if kind == "object":
-            return {k: self._shaped(v) for k, v in schema.get("properties", {}).items()}
+            return {k: self._shaped(v, k) for k, v in schema.get("properties", {}).items()}
         if kind == "array":
             size = max(schema.get("minItems", 2), 1)
             prefix = schema.get("prefixItems")
@@ -188,7 +190,8 @@ class CountingLLM:
             return 1
         if kind == "boolean":
             return False
-        return f"?open{self.replies}"  # a variable that nothing binds: the loop goes on
+        # A variable that nothing binds: the loop goes on. Fields of one object differ.
+        return f"?open{self.replies}_{key}" if key else f"?open{self.replies}"
 
 
 def guess_tokens(text: str) -> int:

@@ -21,7 +21,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "cpu": ("faiss",),
     "gpu": ("faiss",),
     "spacy": ("spacy",),
-    "graph": ("torch_geometric", "scipy"),
+    "graph": ("torch_geometric", "scipy", "graspologic_native", "networkx"),
     "training": ("pytorch_lightning",),
     "openai": ("httpx",),
     "llamacpp": ("llama_cpp",),
@@ -30,6 +30,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "docs-formats": ("bs4", "pypdf", "docx"),
     "wandb": ("wandb",),
     "numba": ("numba",),
+    "parquet": ("pyarrow",),
     "stemmer": ("Stemmer",),
     "dev": ("pytest", "ruff", "mypy"),
 }

@@ -41,7 +41,7 @@ class ChunkTripletsConfig:
 
     name: str = "chunk_triplets"
     limit: int = 2
-    max_tokens: int = 384
+    max_tokens: int = 320
 
     def __post_init__(self) -> None:
         if self.limit < 1 or self.max_tokens < 1:

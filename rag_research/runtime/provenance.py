@@ -31,6 +31,8 @@ _PACKAGES = (
     "hydra-core",
     "pytorch-lightning",
     "llama-cpp-python",
+    "graspologic-native",
+    "networkx",
 )
 
 

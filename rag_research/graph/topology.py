@@ -203,3 +203,31 @@ def edge_counts(graph: Data) -> dict[str, int]:
     counted = (graph.edge_attr > 0).sum(dim=0) // 2
     kinds = {name: int(count) for name, count in zip(KINDS, counted, strict=True)}
     return {**kinds, "all": graph.edge_index.shape[1] // 2}
+
+
+def drawing(nodes: Sequence[SemanticNode], added: int, graph: Data) -> dict[str, Any]:
+    """What is needed to draw the graph, as a trace keeps it.
+
+    Args:
+        nodes: all spans in the order in which they came, as in :attr:`Topology.nodes`.
+        added: how many of the last of them came in this round.
+        graph: from :meth:`Topology.data`.
+
+    Returns:
+        ``spans``: document, start, end and text of each span that was added; ``links``: of each
+        undirected edge the numbers of its spans in ``nodes``, its weight, and its narrative,
+        semantic and lexical values.
+    """
+    number = {node.key: n for n, node in enumerate(nodes)}
+    links = []
+    for (a, b), weight, values in zip(
+        graph.edge_index.t().tolist(),
+        graph.edge_weight.tolist(),
+        graph.edge_attr.tolist(),
+        strict=True,
+    ):
+        if a < b:
+            ends = sorted((number[graph.nodes[a].key], number[graph.nodes[b].key]))
+            links.append([*ends, round(weight, 4), *(round(v, 4) for v in values)])
+    fresh = nodes[len(nodes) - added :]
+    return {"spans": [[*node.key, node.span.text] for node in fresh], "links": links}

@@ -21,7 +21,7 @@ from rag_research.graph.candidates import Query
 from rag_research.graph.evidence import FORMATS, Material
 from rag_research.graph.linearise import LINEARISATIONS, Kept, Relevance, document_ranking
 from rag_research.graph.pathfinding import PathfindingConfig, Paths, find_paths
-from rag_research.graph.topology import Topology, TopologyConfig, edge_counts
+from rag_research.graph.topology import Topology, TopologyConfig, drawing, edge_counts
 from rag_research.index.hybrid import Fusion
 from rag_research.llm.traced import TracedLLM
 from rag_research.registry import ENTITY_FINDERS, EXTRACTORS, SEGMENTERS
@@ -146,6 +146,7 @@ class ThreadRAG(System):
                 added = topology.add(*library.spans([hit.id for hit in new]))
                 graph = topology.data()
                 step.record(nodes=len(topology), added=added, edges=edge_counts(graph))
+                step.record(**drawing(topology.nodes, added, graph))
 
             with trace.step("pathfind", round=rounds) as step:
                 retrieval = library.document_scores(seen.values())

@@ -13,7 +13,7 @@ from rag_research.config import build
 from rag_research.embed.hashing import Hashing
 from rag_research.errors import ConfigError, DataError
 from rag_research.graph.nodes import SemanticNode
-from rag_research.graph.topology import Topology, TopologyConfig, edge_counts
+from rag_research.graph.topology import Topology, TopologyConfig, drawing, edge_counts
 from rag_research.graph.topology_files import load_graph, save_graph
 from rag_research.types import Span
 
@@ -213,3 +213,18 @@ def test_a_folder_without_vectors_needs_an_encoder(tmp_path: Path) -> None:
         load_graph(write(tmp_path / "own", SPANS, []))
     with pytest.raises(DataError, match="There is no"):
         load_graph(tmp_path / "nowhere")
+
+
+def test_a_drawing_numbers_spans_as_they_came() -> None:
+    topology = Topology()
+    topology.add(NODES[2:], np.array(VECTORS[2:], np.float32))
+    added = topology.add(NODES[:2], np.array(VECTORS[:2], np.float32))
+    drawn = drawing(topology.nodes, added, topology.data())
+    # The spans of b came first, so they are 0 and 1, though the graph sorts a before b.
+    assert drawn["spans"] == [["a", 0, 3, "one"], ["a", 100, 103, "two"]]
+    kinds = {(a, b): values for a, b, _, *values in drawn["links"]}
+    assert kinds[0, 1] == kinds[2, 3] == [1, 0, 0]
+    assert kinds[0, 2] == [0, 0.6, 0.5]
+    weights = {(a, b): weight for a, b, weight, *_ in drawn["links"]}
+    assert weights[0, 1] == 0.3
+    assert weights[0, 2] == round(0.7 * (0.35 * 0.6 + 0.65 * 0.5), 4)

@@ -104,6 +104,10 @@ def test_two_rounds_fold_the_new_document_in(tmp_path: Path) -> None:
     assert [line["nodes"] for line in steps(trace, "topology")] == [3, 5]
     assert [line["added"] for line in steps(trace, "topology")] == [3, 2]
     assert steps(trace, "topology")[1]["edges"]["lexical"] >= 1
+    assert [len(line["spans"]) for line in steps(trace, "topology")] == [3, 2]
+    assert [len(line["links"]) for line in steps(trace, "topology")] == [
+        line["edges"]["all"] for line in steps(trace, "topology")
+    ]
     assert {hit.id for hit in answer.evidence} == {"film", "person"}
     assert "Mia Orr was born in Keld." in llm.requests[-1].messages[-1].content
     cost = {purpose: usage.calls for purpose, usage in trace.usage.items()}

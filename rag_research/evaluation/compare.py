@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rag_research.errors import DataError
+from rag_research.evaluation.metrics import Metric
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.statistics import Difference, paired_bootstrap
 from rag_research.registry import METRICS
@@ -69,6 +70,13 @@ def asked_questions(results: Results) -> dict[str, str]:
     return {str(row["id"]): str(row["question"]) for row in rows}
 
 
+def metric_of(column: str) -> Metric:
+    """The metric behind a column of results: ``recall@5`` -> ``recall_at_k``."""
+    name = column.partition("@")[0]
+    metric: Metric = METRICS.get(_RANKED.get(name, name))
+    return metric
+
+
 def comparison(results: Sequence[Results], columns: Sequence[str] = _COMPARED) -> str:
     """Each later run against the first, as lines of text; empty for a single run."""
     lines = []
@@ -95,8 +103,7 @@ def _values(results: Results, column: str) -> dict[str, float]:
         for row in results.predictions()
         if row["metrics"].get(column) is not None
     }
-    name = column.partition("@")[0]
-    metric = METRICS.get(_RANKED.get(name, name))
+    metric = metric_of(column)
     if metric.wrong is not None:
         gold = {"answers": "golds", "gold_passages": "gold_passages"}.get(metric.needs)
         failed = _lines(results.directory / "failures.jsonl")

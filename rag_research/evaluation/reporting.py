@@ -15,6 +15,7 @@ from rag_research.config.fingerprint import fingerprint
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.dataset import Dataset
 from rag_research.evaluation.asking import Outcomes
+from rag_research.evaluation.comparable import asked_fingerprint
 from rag_research.evaluation.records import (
     Failure,
     Record,
@@ -43,6 +44,7 @@ class Run:
         index_counts: sizes of the index.
         index_usage: cost of the index by purpose.
         models: identities of the models used.
+        sent: calls that reached the model, by stage; all others came from the store.
         clock: readings at the start and after loading, indexing and asking.
         directory: where the files go.
     """
@@ -54,6 +56,7 @@ class Run:
     index_counts: Mapping[str, int]
     index_usage: Mapping[str, Usage]
     models: Mapping[str, Any]
+    sent: Mapping[str, int]
     clock: Sequence[Resources]
     directory: Path
 
@@ -123,7 +126,6 @@ def _facts(run: Run, scores: Scores) -> dict[str, Any]:
     prompts: dict[str, str] = {}
     for record in run.outcomes.records.values():
         prompts.update(record.prompts)
-    asked = [[q.id, q.text, q.answers, q.gold_passages] for q in run.questions]
     stages = zip(("load", "index", "query"), run.clock, run.clock[1:], strict=False)
     return {
         "config": to_dict(config),
@@ -135,10 +137,11 @@ def _facts(run: Run, scores: Scores) -> dict[str, Any]:
             "passages": len(dataset.corpus),
             "corpus_fingerprint": dataset.corpus.fingerprint,
             "questions": len(dataset.questions),
-            "asked_fingerprint": fingerprint(asked),
+            "asked_fingerprint": asked_fingerprint(run.questions),
         },
         "index": dict(run.index_counts),
         "models": dict(run.models),
+        "calls_sent": dict(run.sent),
         "prompts": dict(sorted(prompts.items())),
         "metric_versions": dict(scores.versions),
         "budget_error": str(budget_error) if budget_error else None,

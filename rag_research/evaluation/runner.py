@@ -64,7 +64,9 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
     models = models or load_models(config, store)
     parts = build_parts(config, store, models)
     clock.append(resources())
+    sent = [models.budget.started]
     index, index_usage = build_index(config, parts, dataset, store)
+    sent.append(models.budget.started)
     clock.append(resources())
     directory = run_directory(config, dataset)
     inputs = question_inputs(config, parts, dataset)
@@ -82,6 +84,7 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
         index_counts=index.counts,
         index_usage=index_usage,
         models={"llm": inputs["llm_identity"], "encoder": inputs["encoder_identity"]},
+        sent={"index": sent[1] - sent[0], "query": models.budget.started - sent[1]},
         clock=clock,
         directory=directory,
     )

@@ -30,12 +30,20 @@ def table(results: Sequence[Results]) -> str:
     Args:
         results: runs, in row order.
     """
+    return "\n".join([*aligned(cells(results)), "", *notes(results)])
+
+
+def cells(results: Sequence[Results]) -> list[list[str]]:
+    """The head, then one row a run; columns that are empty in every row are left out."""
     rows = [_row(result) for result in results]
     names = list(dict.fromkeys(name for row in rows for name in row))
     names = [name for name in names if any(row.get(name, "-") != "-" for row in rows)]
-    lines = aligned([names, *([row.get(name, "-") for name in names] for row in rows)])
-    notes = [_LEGEND, *(note for result in results for note in _notes(result))]
-    return "\n".join([*lines, "", *notes])
+    return [names, *([row.get(name, "-") for name in names] for row in rows)]
+
+
+def notes(results: Sequence[Results]) -> list[str]:
+    """What the cells mean, and what a reader must know about single runs."""
+    return [_LEGEND, *(note for result in results for note in _notes(result))]
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
@@ -50,12 +58,22 @@ def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
     return [head, f"|{rule}|", *rows]
 
 
+def label(column: str) -> str:
+    """How tables call a column of results: ``exact_match`` -> ``EM``."""
+    return _LABELS.get(column, column)
+
+
+def is_percent(column: str) -> bool:
+    """Whether tables show a column times 100."""
+    return column in _PERCENT or "@" in column
+
+
 def _row(result: Results) -> dict[str, str]:
     row = {"system": result.name, "dataset": result.dataset}
     for key, interval in result.metrics.items():
-        row[_LABELS.get(key, key)] = _cell(key, interval)
-    for key, label in (("rounds", "rounds"), ("unique_chunks", "chunks")):
-        row[label] = f"{result.means[key]:.1f}" if key in result.means else "-"
+        row[label(key)] = shown(key, interval)
+    for key, name in (("rounds", "rounds"), ("unique_chunks", "chunks")):
+        row[name] = f"{result.means[key]:.1f}" if key in result.means else "-"
     row["asked/answered/failed"] = f"{result.asked}/{result.answered}/{result.failed}"
     asked = max(1, result.asked)
     index, query = result.index_total, result.query_total
@@ -68,39 +86,40 @@ def _row(result: Results) -> dict[str, str]:
     return row
 
 
-def _cell(key: str, interval: Interval | None) -> str:
+def shown(column: str, interval: Interval | None) -> str:
+    """A mean with half its interval, in percent where the column is."""
     if interval is None:
         return "-"
-    scale = 100.0 if key in _PERCENT or "@" in key else 1.0
+    scale = 100.0 if is_percent(column) else 1.0
     return f"{scale * interval.mean:.1f} ±{scale * interval.half_width:.1f}"
 
 
 def _notes(result: Results) -> list[str]:
-    notes = []
+    told = []
     if result.partial:
-        notes.append(
+        told.append(
             f"PARTIAL: {result.name} asked {result.asked} of {result.questions} questions, then "
             "the budget was spent. The same command with a larger budget goes on from there."
         )
     if result.failed:
-        notes.append(
+        told.append(
             f"FAILED: {result.failed} questions of {result.name}, see "
             f"{result.directory / 'failures.jsonl'}. The same command asks them again."
         )
     short = [
-        f"{_LABELS.get(key, key)} over {interval.n}"
+        f"{label(key)} over {interval.n}"
         for key, interval in result.metrics.items()
         if interval is not None and interval.n < result.asked and key != "answer_length"
     ]
     if short:
-        notes.append(f"{result.name}: questions without gold data left out: {', '.join(short)}.")
-    return [*notes, *_unscored(result), *_rounds(result)]
+        told.append(f"{result.name}: questions without gold data left out: {', '.join(short)}.")
+    return [*told, *_unscored(result), *_rounds(result)]
 
 
 def _unscored(result: Results) -> list[str]:
     """Which columns are empty for want of gold data; not recall of a system that never looks."""
     empty = [k for k, interval in result.metrics.items() if interval is None and result.asked]
-    answers = [_LABELS.get(key, key) for key in empty if "@" not in key and key != "answer_length"]
+    answers = [label(key) for key in empty if "@" not in key and key != "answer_length"]
     passages = [key for key in empty if "@" in key and result.means.get("rounds", 0) > 0]
     return [
         f"{result.name}: no question has gold {kind}, so there is no {', '.join(columns)}."
@@ -113,12 +132,12 @@ def _rounds(result: Results) -> list[str]:
     """The histogram of rounds as a line, for systems that may take more than one."""
     if all(bar.rounds <= 1 for bar in result.by_rounds):
         return []
-    shown = []
+    bars = []
     for bar in result.by_rounds:
         match = bar.metrics.get("exact_match")
         scored = "" if match is None else f" (EM {100 * match:.1f})"
-        shown.append(f"{bar.rounds}: {100 * bar.share:.1f} %{scored}")
-    return [f"{result.name}, questions by rounds: {', '.join(shown)}."]
+        bars.append(f"{bar.rounds}: {100 * bar.share:.1f} %{scored}")
+    return [f"{result.name}, questions by rounds: {', '.join(bars)}."]
 
 
 def purposes(result: Results) -> str:

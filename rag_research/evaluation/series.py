@@ -1,0 +1,125 @@
+"""Runs of one command that share models and a store; finished ones are loaded, not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rag_research.config.fingerprint import fingerprint
+from rag_research.config.schema import ExperimentConfig
+from rag_research.corpus.dataset import Dataset
+from rag_research.errors import DataError
+from rag_research.evaluation.comparable import asked_fingerprint
+from rag_research.evaluation.compare import metric_of
+from rag_research.evaluation.results import FILE, Results
+from rag_research.evaluation.runner import choose_questions, evaluate
+from rag_research.registry import DATASETS
+from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.systems.assemble import Models, load_models
+from rag_research.types import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """LLM calls of a run, and how many of them asked no model.
+
+    Args:
+        asked: what index and questions are made of, work found in the store included.
+        reused: found in the store: replies in the cache, and whole artefacts.
+    """
+
+    asked: int = 0
+    reused: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """Reused share of all calls, 0 to 1; ``None`` for a run without calls."""
+        return self.reused / self.asked if self.asked else None
+
+    def __add__(self, other: Calls) -> Calls:
+        return Calls(self.asked + other.asked, self.reused + other.reused)
+
+
+def calls_of(results: Results) -> Calls:
+    """The calls of one run.
+
+    Questions count what their own calls found in the cache, so an interruption changes
+    nothing. An index counts as reused what this run did not send to the model for it.
+    """
+    index, query = results.index_total, results.query_total
+    sent = results.provenance.get("calls_sent", {}).get("index", index.calls)
+    return Calls(index.calls + query.calls, max(0, index.calls - sent) + query.cached_calls)
+
+
+def run_series(
+    configs: Mapping[str, ExperimentConfig], models: Models | None = None
+) -> Iterator[Results]:
+    """Run configurations on one data set one after the other; each needs its own ``run.out``.
+
+    A run that is in its folder already, of the same configuration, data and metric versions
+    and without failed questions, is loaded instead. The series ends with the first run that
+    the budget ended early.
+
+    Args:
+        configs: name -> configuration, with equal ``dataset``, ``llm``, ``encoder``,
+            ``budget`` and ``run.store``.
+        models: models that are there already.
+
+    Yields:
+        The results of each run under its name, as it ends.
+
+    Raises:
+        RagResearchError: as :func:`~rag_research.evaluation.runner.evaluate`.
+    """
+    first = next(iter(configs.values()))
+    dataset: Dataset = DATASETS.get(first.dataset.name)(first.dataset).load()
+    models = models or load_models(first, ArtifactStore(first.run.store))
+    for name, config in configs.items():
+        results = finished(config, dataset) or evaluate(config, models)
+        yield replace(results, name=name)
+        if results.partial:
+            return
+
+
+def finished(config: ExperimentConfig, dataset: Dataset) -> Results | None:
+    """The results in ``run.out``, if running ``config`` again could not change them.
+
+    Args:
+        config: what would be run.
+        dataset: what it would be run on.
+    """
+    folder = Path(str(config.run.out))
+    if not (folder / FILE).is_file():
+        return None
+    try:
+        results = Results.load(folder)
+    except DataError:  # written by another version: run again over it
+        return None
+    data = results.provenance.get("dataset", {})
+    versions = results.provenance.get("metric_versions", {})
+    same = (
+        results.fingerprint == fingerprint(config)
+        and data.get("corpus_fingerprint") == dataset.corpus.fingerprint
+        and data.get("asked_fingerprint")
+        == asked_fingerprint(choose_questions(dataset.questions, config))
+        and all(metric_of(name).version == version for name, version in versions.items())
+    )
+    return results if same and not results.partial and not results.failed else None
+
+
+def commits(runs: Mapping[str, Results]) -> str:
+    """A warning when runs were made by different code, else nothing."""
+    by_code: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        code = run.provenance.get("code", {})
+        by_code.setdefault(str(code.get("commit"))[:12], []).append(name)
+    if len(by_code) < 2:
+        return ""
+    said = "; ".join(f"{commit}: {', '.join(names)}" for commit, names in by_code.items())
+    return f"CODE DIFFERS between the runs, by commit: {said}."
+
+
+def tokens_a_question(usage: Usage, asked: int) -> float:
+    """Input plus output tokens of all calls, cached ones included, per question."""
+    return (usage.input_tokens + usage.output_tokens) / max(1, asked)

@@ -1,0 +1,1 @@
+"""wandb's sweep files, run on this machine without a server."""

@@ -1,0 +1,1 @@
+"""What a training run leaves besides its network: figures, and what wandb shows."""

@@ -9,7 +9,6 @@ failed call, asked for again by the next run of the same command. Nothing is gue
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,14 +16,12 @@ from typing import Any, Literal, cast
 
 from rag_research.config.fingerprint import fingerprint
 from rag_research.errors import BudgetExceededError, LLMError, ParseError
-from rag_research.evaluation.records import add_usage, spent, storable
+from rag_research.evaluation.records import storable
 from rag_research.llm.base import LLM, Request
+from rag_research.llm.resumable import added, finish_items
 from rag_research.llm.structured import complete_structured, pick
-from rag_research.llm.traced import TracedLLM
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ItemLog
-from rag_research.runtime.progress import progress
-from rag_research.trace import Trace, plain
 from rag_research.types import Usage
 
 PROMPT = "judge/pairwise"
@@ -66,7 +63,7 @@ class Presentation:
 
 @dataclass(slots=True)
 class Verdicts:
-    """What became of the presentations; filled while the judge is asked.
+    """What became of the presentations.
 
     Args:
         given: by key, a choice for each criterion.
@@ -85,12 +82,6 @@ class Verdicts:
     repaired: int = 0
     reused: int = 0
     budget_error: BudgetExceededError | None = None
-
-    def keep(self, key: str, item: Mapping[str, Any]) -> None:
-        """Take in a finished verdict as the log holds it."""
-        self.given[key] = cast(Verdict, item["verdict"])
-        self.repaired += item["repaired"]
-        self.usage = add_usage([self.usage, {p: Usage(**u) for p, u in item["usage"].items()}])
 
 
 def read_verdict(value: Any) -> Verdict:
@@ -116,7 +107,7 @@ def _choice(criterion: str, said: Any) -> Choice:
     raise ParseError(f'{criterion!r} must be "1", "2" or "tie", got {said!r:.60}')
 
 
-async def ask_judge(
+def ask_judge(
     presentations: Mapping[str, Presentation],
     log: ItemLog,
     llm: LLM,
@@ -133,42 +124,38 @@ async def ask_judge(
         concurrency: most requests under way at once.
 
     Raises:
+        LLMError: every call failed: the judge is down.
         RagResearchError: what every request would meet: a missing model, a wrong setting.
     """
-    verdicts = Verdicts()
+    verdicts = Verdicts(reused=sum(key in log for key in presentations))
+    pending = {key: shown for key, shown in presentations.items() if key not in log}
+
+    async def judged(shown: Presentation, traced: LLM) -> dict[str, Any]:
+        try:
+            return await _verdict_item(shown, traced, prompts)
+        except ParseError as error:
+            verdicts.unparsed[shown.key] = storable(str(error))
+            raise
+        except LLMError as error:
+            verdicts.failed[shown.key] = storable(str(error))
+            raise
+
+    try:
+        verdicts.usage = finish_items("judge", pending, judged, log, llm, concurrency)
+    except BudgetExceededError as error:
+        verdicts.budget_error = error
     for key in presentations:
         if key in log:
-            verdicts.keep(key, log[key])
-    verdicts.reused = len(verdicts.given)
-    waiting = iter([key for key in presentations if key not in verdicts.given])
-
-    async def work() -> None:
-        while verdicts.budget_error is None and (key := next(waiting, None)) is not None:
-            trace = Trace(key)
-            try:
-                item = await _one(presentations[key], TracedLLM(llm, trace), trace, prompts)
-            except BudgetExceededError as error:
-                verdicts.budget_error = error
-            except ParseError as error:
-                verdicts.unparsed[key] = storable(str(error))
-            except LLMError as error:
-                verdicts.failed[key] = storable(str(error))
-            else:
-                log.add(key, item)
-                verdicts.keep(key, item)
-            if key not in verdicts.given:
-                verdicts.usage = add_usage([verdicts.usage, spent(trace)])
-            advance()
-
-    with progress("judge", len(presentations)) as advance:
-        advance(verdicts.reused)
-        await asyncio.gather(*(work() for _ in range(max(1, concurrency))))
+            item = log[key]
+            verdicts.given[key] = item["verdict"]
+            verdicts.repaired += item["repaired"]
+            verdicts.usage = added(
+                verdicts.usage, {p: Usage(**cost) for p, cost in item["usage"].items()}
+            )
     return verdicts
 
 
-async def _one(
-    shown: Presentation, llm: LLM, trace: Trace, prompts: PromptLibrary
-) -> dict[str, Any]:
+async def _verdict_item(shown: Presentation, llm: LLM, prompts: PromptLibrary) -> dict[str, Any]:
     """One verdict as the log keeps it.
 
     Raises:
@@ -189,8 +176,4 @@ async def _one(
     parsed = await complete_structured(llm, request, read_verdict, prompts)
     if parsed.value is None:
         raise ParseError(parsed.error)
-    return {
-        "verdict": dict(parsed.value),
-        "repaired": int(parsed.repaired),
-        "usage": plain(spent(trace)),
-    }
+    return {"verdict": dict(parsed.value), "repaired": int(parsed.repaired)}

@@ -6,7 +6,6 @@ The directory of a judgement holds ``verdicts.jsonl``, ``judge.md``, ``judge.jso
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -87,7 +86,7 @@ def judge(
     }
     log = ArtifactStore(directory).items(STAGE, VERSION, inputs)
     shown = presentations(played)
-    verdicts = asyncio.run(ask_judge(shown, log, llm, prompts, config.run.concurrency))
+    verdicts = ask_judge(shown, log, llm, prompts, config.run.concurrency)
     outcomes = judged(played, verdicts.given)
     size, samples = len(contestants), config.bootstrap_samples
     cubes = {name: score_cube(outcomes, name, size) for name in CRITERIA}
@@ -123,7 +122,7 @@ def estimate_judge(contestants: Sequence[Contestant], config: JudgeConfig) -> st
     counter = CountingLLM()
     with tempfile.TemporaryDirectory() as folder:
         log = ItemLog(Path(folder) / "log.jsonl")
-        asyncio.run(ask_judge(shown, log, counter, PromptLibrary(config.prompts)))
+        ask_judge(shown, log, counter, PromptLibrary(config.prompts))
     questions = len({match.id for match in played})
     local = config.llm.name != "openai_compatible"
     cost = Estimate("judge", {}, counter.usage, 0, questions, config.budget, local)

@@ -11,7 +11,7 @@ from rag_research.errors import BudgetExceededError, LLMError, ParseError
 from rag_research.llm.base import LLM, Completion, Message, Request
 from rag_research.llm.resumable import added, finish_items
 from rag_research.llm.scripted import Scripted
-from rag_research.runtime.artifacts import ItemLog
+from rag_research.runtime.artifacts import ArtifactStore, ItemLog
 from rag_research.types import Usage
 
 PIECES = {"a": "one", "b": "two", "c": "three"}
@@ -78,3 +78,9 @@ def test_a_read_only_log_is_not_asked_for(tmp_path: Path) -> None:
 def test_costs_are_added_by_purpose() -> None:
     first, second = {"x": Usage(1), "y": Usage(2)}, {"y": Usage(3), "z": Usage(4)}
     assert list(added(first, second).items()) == [("x", Usage(1)), ("y", Usage(5)), ("z", Usage(4))]
+
+
+def test_a_log_without_any_finished_item_can_be_opened(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path)
+    finish_items("say", {"a": "one"}, ask, store.items("stage", 1, {}), Scripted.of(lambda r: ""))
+    assert len(ArtifactStore(tmp_path, read_only=True).items("stage", 1, {})) == 0

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rag_research.errors import ConfigError, DataError
+from rag_research.evaluation.comparable import distinct_names, require_comparable
 from rag_research.evaluation.compare import asked_questions, shared_questions
 from rag_research.evaluation.judge import Presentation
 from rag_research.evaluation.results import Results
@@ -78,11 +78,12 @@ def load_contestants(directories: Sequence[Path | str]) -> list[Contestant]:
         if place in places[:number]:
             raise ConfigError(f"{paths[number]} is given twice. Name each run once.")
     runs = [Results.load(path) for path in paths]
+    require_comparable(runs)
     for other in runs[1:]:
         _check_same(runs[0], other)
     return [
         Contestant(name, run, {str(row["id"]): str(row["answer"]) for row in run.predictions()})
-        for name, run in zip(_names(runs), runs, strict=True)
+        for name, run in zip(distinct_names(runs), runs, strict=True)
     ]
 
 
@@ -108,32 +109,12 @@ def matches(contestants: Sequence[Contestant], limit: int | None = None) -> list
 
 
 def _check_same(first: Results, other: Results) -> None:
-    shared = shared_questions(first, other)
+    """Look at the questions themselves, since results may not name their fingerprint."""
+    shared = len(shared_questions(first, other))
     counts = [len(asked_questions(run)) for run in (first, other)]
-    corpora = [_corpus(run) for run in (first, other)]
-    if max(counts) > len(shared):
-        about = f"{counts[0]} and {counts[1]} questions, {len(shared)} of them the same"
-        advice = "with the same data set, limit, seed and shuffle, to their end"
-    elif None not in corpora and corpora[0] != corpora[1]:
-        about = f"corpora with the fingerprints {corpora[0]} and {corpora[1]}"
-        advice = "over the same corpus"
-    else:
-        return
-    raise DataError(
-        f"{first.directory} and {other.directory} cannot be judged: they have {about}. "
-        f"Run both {advice}."
-    )
-
-
-def _corpus(run: Results) -> Any:
-    return run.provenance.get("dataset", {}).get("corpus_fingerprint")
-
-
-def _names(runs: Sequence[Results]) -> list[str]:
-    """Short names that tell the runs apart."""
-    candidates = (
-        [run.name for run in runs],
-        [run.directory.resolve().name for run in runs],
-        [str(run.directory) for run in runs],
-    )
-    return next(names for names in candidates if len(set(names)) == len(names))
+    if max(counts) > shared:
+        raise DataError(
+            f"{first.directory} and {other.directory} cannot be judged: they hold {counts[0]} and "
+            f"{counts[1]} questions, {shared} of them the same. Run both on the same data set, "
+            "with the same limit, seed and shuffle, to their end."
+        )

@@ -1,4 +1,4 @@
-"""The command ``rag-research``: index, ask, export, evaluate, sweep, judge, models, doctor.
+"""The command ``rag-research``; each of its commands is one file in ``commands``.
 
 Exit codes: 0 done, 1 done with failures that are listed, 2 an error that is explained.
 """
@@ -12,10 +12,36 @@ import sys
 from collections.abc import Sequence
 
 from rag_research import __version__
-from rag_research.commands import ask, doctor, evaluate, export, index, judge, models, sweep
+from rag_research.commands import (
+    ablate,
+    ask,
+    compare,
+    doctor,
+    evaluate,
+    experiment,
+    export,
+    index,
+    judge,
+    models,
+    reproduce,
+    sweep,
+)
 from rag_research.errors import RagResearchError
 
-_COMMANDS = (index, ask, export, evaluate, sweep, judge, models, doctor)
+_COMMANDS = (
+    index,
+    ask,
+    export,
+    evaluate,
+    compare,
+    reproduce,
+    ablate,
+    experiment,
+    sweep,
+    judge,
+    models,
+    doctor,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from rag_research.evaluation.runner import choose_questions, evaluate
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.assemble import Models, load_models
-from rag_research.types import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,14 @@ def calls_of(results: Results) -> Calls:
     return Calls(index.calls + query.calls, max(0, index.calls - sent) + query.cached_calls)
 
 
+def load_dataset(config: ExperimentConfig) -> Dataset:
+    """The data set of a configuration."""
+    dataset: Dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
+    return dataset
+
+
 def run_series(
-    configs: Mapping[str, ExperimentConfig], models: Models | None = None
+    configs: Mapping[str, ExperimentConfig], dataset: Dataset, models: Models | None = None
 ) -> Iterator[Results]:
     """Run configurations on one data set one after the other; each needs its own ``run.out``.
 
@@ -64,6 +69,7 @@ def run_series(
     Args:
         configs: name -> configuration, with equal ``dataset``, ``llm``, ``encoder``,
             ``budget`` and ``run.store``.
+        dataset: what they load.
         models: models that are there already.
 
     Yields:
@@ -73,7 +79,6 @@ def run_series(
         RagResearchError: as :func:`~rag_research.evaluation.runner.evaluate`.
     """
     first = next(iter(configs.values()))
-    dataset: Dataset = DATASETS.get(first.dataset.name)(first.dataset).load()
     models = models or load_models(first, ArtifactStore(first.run.store))
     for name, config in configs.items():
         results = finished(config, dataset) or evaluate(config, models)
@@ -108,18 +113,13 @@ def finished(config: ExperimentConfig, dataset: Dataset) -> Results | None:
     return results if same and not results.partial and not results.failed else None
 
 
-def commits(runs: Mapping[str, Results]) -> str:
+def code_note(runs: Sequence[Results]) -> list[str]:
     """A warning when runs were made by different code, else nothing."""
     by_code: dict[str, list[str]] = {}
-    for name, run in runs.items():
+    for run in runs:
         code = run.provenance.get("code", {})
-        by_code.setdefault(str(code.get("commit"))[:12], []).append(name)
+        by_code.setdefault(str(code.get("commit"))[:12], []).append(run.name)
     if len(by_code) < 2:
-        return ""
-    said = "; ".join(f"{commit}: {', '.join(names)}" for commit, names in by_code.items())
-    return f"CODE DIFFERS between the runs, by commit: {said}."
-
-
-def tokens_a_question(usage: Usage, asked: int) -> float:
-    """Input plus output tokens of all calls, cached ones included, per question."""
-    return (usage.input_tokens + usage.output_tokens) / max(1, asked)
+        return []
+    told = "; ".join(f"{commit} {', '.join(names)}" for commit, names in by_code.items())
+    return [f"CODE DIFFERS: the runs were made at different commits: {told}."]

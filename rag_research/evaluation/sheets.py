@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from rag_research.errors import ConfigError, did_you_mean
 from rag_research.evaluation.paired import Gap
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.table import aligned, cells, is_percent, label, notes
 
-FORMATS = ("text", "markdown", "latex", "json")
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -42,20 +40,6 @@ def render(sheets: Sequence[Sheet], form: str) -> str:
         form: ``text``, ``markdown`` or ``latex`` (needs the package ``booktabs``).
     """
     return "\n\n".join(_RENDERERS[form](sheet) for sheet in sheets)
-
-
-def check_format(form: str) -> str:
-    """``form`` itself, if it is one of :data:`FORMATS`.
-
-    Raises:
-        ConfigError: it is not.
-    """
-    if form not in FORMATS:
-        raise ConfigError(
-            f"format: there is no format {form!r}.{did_you_mean(form, FORMATS)} "
-            f"Known: {', '.join(FORMATS)}."
-        )
-    return form
 
 
 def results_sheet(results: Sequence[Results], title: str) -> Sheet:
@@ -105,8 +89,8 @@ def _text(sheet: Sheet) -> str:
         for row in sheet.cells
     ]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    table = [sheet.title, "", lines[0], rule, *lines[1:]]
-    return "\n".join([*table, *chain.from_iterable(("", note) for note in sheet.notes)])
+    notes_below = ["", *sheet.notes] if sheet.notes else []
+    return "\n".join([sheet.title, "", lines[0], rule, *lines[1:], *notes_below])
 
 
 def _markdown(sheet: Sheet) -> str:

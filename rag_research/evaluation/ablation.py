@@ -1,0 +1,176 @@
+"""An ablation study: a full system, the same without one part at a time, what each was worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rag_research.evaluation.paired import Gap, gaps_to
+from rag_research.evaluation.records import write_text
+from rag_research.evaluation.results import Results
+from rag_research.evaluation.series import Calls, calls_of, code_note
+from rag_research.evaluation.sheets import Sheet, gaps_sheet, render, results_sheet
+from rag_research.trace import plain
+
+FILE = "ablation.json"
+FORMAT = 1
+FULL = "full"
+
+
+@dataclass(frozen=True)
+class AblationStudy:
+    """What an ablation found.
+
+    Args:
+        system: option of the group ``system``.
+        dataset: name of the data set.
+        results: finished runs, the full system first.
+        questions: ablation -> the question it answers.
+        unchanged: ablations left out because they change nothing about this system.
+        samples: bootstrap resamples.
+        directory: holds a folder for each run.
+    """
+
+    system: str
+    dataset: str
+    results: Sequence[Results]
+    questions: Mapping[str, str]
+    unchanged: Sequence[str]
+    samples: int
+    directory: Path
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """Differences to the full system; a run that the budget cut short has none."""
+        whole = [run for run in self.results if not run.partial]
+        return gaps_to(whole[0], whole[1:], self.samples) if whole else []
+
+    @property
+    def calls(self) -> Mapping[str, Calls]:
+        """LLM calls by run."""
+        return {run.name: calls_of(run) for run in self.results}
+
+    def sheets(self) -> list[Sheet]:
+        """Figures, differences, costs."""
+        title = f"Ablation of {self.system} on {self.dataset}"
+        sheets = [results_sheet(self.results, title)]
+        if self.gaps:
+            sheets.append(gaps_sheet(self.gaps, FULL))
+        return [*sheets, cost_sheet(self.results, [*self._asked(), *code_note(self.results)])]
+
+    def _asked(self) -> list[str]:
+        ran = {run.name for run in self.results}
+        told = [f"{name}: {text}" for name, text in self.questions.items() if name in ran]
+        if self.unchanged:
+            told.append(
+                f"Left out, since they change nothing about {self.system}: "
+                f"{', '.join(self.unchanged)}."
+            )
+        waiting = [name for name in self.questions if name not in ran]
+        if waiting:
+            told.append(f"NOT RUN: {', '.join(waiting)}. The same command goes on there.")
+        return told
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON types; shares from 0 to 1."""
+        runs = [
+            {
+                "name": run.name,
+                "question": self.questions.get(run.name),
+                "directory": run.name,
+                "fingerprint": run.fingerprint,
+                "asked": run.asked,
+                "answered": run.answered,
+                "failed": run.failed,
+                "partial": run.partial,
+                "metrics": plain(run.metrics),
+                "calls": plain(calls_of(run)),
+                "index": plain(run.index_total),
+                "query": plain(run.query_total),
+                "seconds": dict(run.seconds),
+                "commit": run.provenance.get("code", {}).get("commit"),
+            }
+            for run in self.results
+        ]
+        return {
+            "format": FORMAT,
+            "system": self.system,
+            "dataset": self.dataset,
+            "reference": FULL,
+            "samples": self.samples,
+            "runs": runs,
+            "differences": [plain(gap) for gap in self.gaps],
+            "calls": plain(sum(self.calls.values(), Calls())),
+            "unchanged": list(self.unchanged),
+        }
+
+    def show(self, form: str) -> str:
+        """As ``text``, ``markdown``, ``latex`` or ``json``."""
+        if form == "json":
+            return json.dumps(self.to_plain(), indent=2, ensure_ascii=False)
+        return render(self.sheets(), form)
+
+    def save(self) -> None:
+        """Write ``ablation.json`` and ``ablation.md``."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        write_text(self.directory / FILE, self.show("json") + "\n")
+        write_text(self.directory / "ablation.md", self.show("markdown") + "\n")
+
+
+def cost_sheet(results: Sequence[Results], notes: Sequence[str] = ()) -> Sheet:
+    """Calls, tokens and seconds of runs, and how often the store answered.
+
+    Args:
+        results: the first is what factors refer to.
+        notes: more to say below the table.
+    """
+    head = ["run", "LLM calls", "reused", "sent", "tokens/q", "x", "s/q", "x", "index tokens"]
+    rows = []
+    first = results[0]
+    for run in results:
+        calls, index = calls_of(run), run.index_total
+        rows.append(
+            [
+                run.name,
+                str(calls.asked),
+                _percent(calls.rate),
+                str(calls.asked - calls.reused),
+                f"{_tokens(run):.0f}",
+                _factor(_tokens(run), _tokens(first)),
+                f"{_seconds(run):.2f}",
+                _factor(_seconds(run), _seconds(first)),
+                str(index.input_tokens + index.output_tokens),
+            ]
+        )
+    total = sum((calls_of(run) for run in results), Calls())
+    return Sheet(
+        "Cost",
+        [head, *rows],
+        [
+            f"LLM calls of index and questions; reused: the share that the store answered, "
+            f"{_percent(total.rate)} of {total.asked} calls in all. Tokens are input plus output "
+            f"of a question, cached calls included; x is the factor to {first.name}. Cached "
+            "replies take no seconds.",
+            *notes,
+        ],
+    )
+
+
+def _tokens(run: Results) -> float:
+    return (run.query_total.input_tokens + run.query_total.output_tokens) / max(1, run.asked)
+
+
+def _seconds(run: Results) -> float:
+    return run.seconds.get("a_question", 0.0)
+
+
+def _factor(value: float, reference: float) -> str:
+    return f"{value / reference:.2f}" if reference else "-"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,78 @@
+"""``rag-research compare``: finished runs in one table, each against the first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rag_research.errors import ConfigError
+from rag_research.evaluation.ablation import cost_sheet
+from rag_research.evaluation.comparable import distinct_names, require_comparable
+from rag_research.evaluation.paired import gaps_to
+from rag_research.evaluation.results import Results
+from rag_research.evaluation.series import code_note
+from rag_research.evaluation.sheets import gaps_sheet, render, results_sheet
+from rag_research.trace import plain
+
+
+def run_command(directories: Sequence[Path | str], form: str = "text") -> int:
+    """Print the comparison of finished runs.
+
+    Args:
+        directories: of runs; the first one is what the others are compared with.
+        form: ``text``, ``markdown``, ``latex`` or ``json``.
+
+    Returns:
+        0, or 1 if a question of a run had failed.
+
+    Raises:
+        ConfigError: fewer than two runs, or one given twice.
+        DataError: a run has no results, or runs cannot be compared.
+    """
+    runs = load_runs(directories)
+    samples = int(_evaluation(runs[0]).get("bootstrap_samples", 1000))
+    gaps = gaps_to(runs[0], runs[1:], samples)
+    if form == "json":
+        value = {
+            "reference": runs[0].name,
+            "samples": samples,
+            "runs": [
+                {"name": run.name, "directory": str(run.directory), "metrics": plain(run.metrics)}
+                for run in runs
+            ],
+            "differences": [plain(gap) for gap in gaps],
+        }
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        sheets = [
+            results_sheet(runs, f"Runs on {runs[0].dataset}"),
+            gaps_sheet(gaps, runs[0].name),
+            cost_sheet(runs, code_note(runs)),
+        ]
+        print(render(sheets, form))
+    return int(any(run.failed for run in runs))
+
+
+def load_runs(directories: Sequence[Path | str]) -> list[Results]:
+    """Finished runs that can be compared, under names that tell them apart.
+
+    Raises:
+        ConfigError: fewer than two runs, or one given twice.
+        DataError: a run has no results, or runs cannot be compared.
+    """
+    paths = [Path(directory) for directory in directories]
+    if len({path.resolve() for path in paths}) < max(2, len(paths)):
+        raise ConfigError(
+            f"A comparison needs at least two different runs, got: {', '.join(map(str, paths))}."
+        )
+    runs = [Results.load(path) for path in paths]
+    require_comparable(runs)
+    return [replace(run, name=name) for run, name in zip(runs, distinct_names(runs), strict=True)]
+
+
+def _evaluation(run: Results) -> dict[str, Any]:
+    config: dict[str, Any] = run.provenance.get("config", {})
+    return dict(config.get("evaluation", {}))

@@ -1,12 +1,11 @@
 """Train the path selector: ``python train/selector.py data.questions=FILE``.
 
-Settings are those of ``configs/selector.yaml``. Leaves logs and Lightning checkpoints in
-``out``, and the network of the best epoch with its card in ``export``. Goes on with
-``trainer.resume=runs/selector/last.ckpt``.
+Settings are those of ``configs/selector.yaml``. Leaves logs, ``history.jsonl``,
+``summary.json`` and Lightning checkpoints in ``out``, and the network of the best epoch with its
+card in ``export``. Goes on with ``trainer.resume=runs/selector/last.ckpt``.
 """
 
 import sys
-from pathlib import Path
 
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
@@ -14,7 +13,7 @@ from rag_research.errors import RagResearchError
 from rag_research.training.selector_config import SelectorTrainingConfig
 from rag_research.training.selector_module import MONITOR
 from rag_research.training.selector_run import export_selector, selector_parts
-from rag_research.training.trainers import fit
+from rag_research.training.trainers import train_and_export
 
 
 def main(arguments: list[str]) -> int:
@@ -23,12 +22,13 @@ def main(arguments: list[str]) -> int:
         words = [argument.lstrip("-") for argument in arguments]
         config = build(SelectorTrainingConfig, compose_dict(words, name="selector"))
         module, data = selector_parts(config)
-        if not fit(module, data, config.trainer, Path(config.out), MONITOR):
-            return 0
-        path, figures = export_selector(module, data, config)
+        done = train_and_export(module, data, config, MONITOR, export_selector)
     except RagResearchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    if done is None:  # a debug run
+        return 0
+    path, figures = done
     print(path)
     for dataset, found in figures.items():
         print(dataset, " ".join(f"{name}={value}" for name, value in found.items()))

@@ -1,10 +1,10 @@
 """Evaluate one configuration: index, ask every question, score, write the run's files.
 
 A run's directory holds ``config.yaml``, ``predictions.jsonl``, ``costs.jsonl``,
-``traces.jsonl``, ``failures.jsonl``, ``results.json`` and, under ``questions/``, the log of
-finished questions that lets the same command go on after a kill. All files but the log are
-written from the log at the end, so an interrupted run ends with the files of an uninterrupted
-one.
+``traces.jsonl``, ``failures.jsonl``, ``results.json``, ``summary.json`` and, under
+``questions/``, the log of finished questions that lets the same command go on after a kill. All
+files but the log are written from the log at the end, so an interrupted run ends with the files
+of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from rag_research.errors import ConfigError
 from rag_research.evaluation.asking import ask
 from rag_research.evaluation.reporting import Run, report
 from rag_research.evaluation.results import Results
-from rag_research.evaluation.wandb_log import log_run
+from rag_research.evaluation.wandb_log import log_run, scalars
 from rag_research.llm.traced import TracedLLM
 from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.figures import write_summary
 from rag_research.runtime.provenance import resources
 from rag_research.runtime.seeding import seed_everything
 from rag_research.systems.assemble import (
@@ -89,6 +90,7 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
         directory=directory,
     )
     results = report(run)
+    write_summary(directory, scalars(results))
     log_run(results, config)
     return results
 

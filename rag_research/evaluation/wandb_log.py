@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any, Literal
+from typing import Any
 
 from rag_research.config.build import to_dict
 from rag_research.config.schema import ExperimentConfig
-from rag_research.errors import missing_extra
 from rag_research.evaluation.results import Results
+from rag_research.training.callbacks.wandb_mode import load_wandb, wandb_mode
 
 _SPLIT = "test"
+_FILES = (
+    "config.yaml",
+    "predictions.jsonl",
+    "costs.jsonl",
+    "failures.jsonl",
+    "traces.jsonl",
+    "results.json",
+)
 _SHOWN = ("id", "question", "answer", "golds", "rounds")
 
 
 def log_run(results: Results, config: ExperimentConfig) -> None:
-    """Log configuration, metrics as ``split/metric``, costs and a table of predictions.
+    """Log configuration, metrics as ``split/metric``, costs, predictions, plots and files.
 
     ``logger.wandb=online`` without a key falls back to ``offline``, so a run never waits for
     somebody to type one; ``wandb sync`` uploads it later. The mode used is printed by wandb.
@@ -30,20 +37,25 @@ def log_run(results: Results, config: ExperimentConfig) -> None:
     logger = config.logger
     if logger.wandb == "disabled":
         return
-    try:
-        import wandb
-    except ImportError as error:
-        raise missing_extra("wandb", "wandb", f"logger.wandb={logger.wandb}") from error
+    purpose = f"logger.wandb={logger.wandb}"
+    wandb = load_wandb(purpose)
     run = wandb.init(
-        mode=_mode(wandb, logger.wandb),
+        mode=wandb_mode(logger.wandb, purpose),
         project=logger.project,
         group=logger.group,
+        job_type="evaluate",
         tags=list(logger.tags) or None,
         name=f"{results.system}-{results.dataset}-{results.fingerprint}",
         dir=str(results.directory),
         config=to_dict(config),
     )
     run.log({**scalars(results), f"{_SPLIT}/predictions": _table(wandb, results)})
+    run.log({f"{_SPLIT}/{name}_plot": plot for name, plot in _plots(wandb, results).items()})
+    artifact = wandb.Artifact(f"results-{results.fingerprint}", type="results")
+    for name in _FILES:
+        if (results.directory / name).is_file():
+            artifact.add_file(str(results.directory / name))
+    run.log_artifact(artifact)
     run.finish(exit_code=int(results.failed > 0))
 
 
@@ -78,10 +90,27 @@ def _table(wandb: Any, results: Results) -> Any:
     return wandb.Table(columns=columns, data=data)
 
 
-def _mode(wandb: Any, asked: str) -> Literal["online", "offline"]:
-    """Online only if a key is there already: looked for without asking or connecting."""
-    if asked != "online":
-        return "offline"
-    if "prompt" in inspect.signature(wandb.login).parameters:
-        return "online" if wandb.login(verify=False, prompt=False) else "offline"
-    return "online" if wandb.api.api_key else "offline"  # wandb before 0.31
+def _plots(wandb: Any, results: Results) -> dict[str, Any]:
+    """Questions by rounds, tokens by stage and purpose, recall by cut-off."""
+    rounds = [[str(bar.rounds), 100 * bar.share] for bar in results.by_rounds]
+    stages = (("index", results.index_usage), ("query", results.query_usage))
+    tokens = [
+        [f"{stage} {purpose}", usage.input_tokens + usage.output_tokens]
+        for stage, usages in stages
+        for purpose, usage in usages.items()
+    ]
+    recall = [
+        [int(name.partition("@")[2]), 100 * interval.mean]
+        for name, interval in results.metrics.items()
+        if interval is not None and name.startswith("recall@")
+    ]
+    plots = {}
+    for name, rows, columns, draw in (
+        ("rounds", rounds, ("rounds", "questions in percent"), wandb.plot.bar),
+        ("tokens", tokens, ("purpose", "tokens"), wandb.plot.bar),
+        ("recall", recall, ("passages", "recall in percent"), wandb.plot.line),
+    ):
+        if rows:
+            table = wandb.Table(columns=list(columns), data=rows)
+            plots[name] = draw(table, *columns, title=f"{results.name}: {name}")
+    return plots

@@ -77,7 +77,9 @@ class BoundaryModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         """One batch of token pairs."""
-        return self._step(batch, "train")[0]
+        loss, _ = self._step(batch, "train")
+        self.log("train/step_loss", loss.detach(), on_step=True, on_epoch=False)
+        return loss
 
     def on_train_epoch_start(self) -> None:
         """A new order of the rows."""

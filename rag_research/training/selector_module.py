@@ -97,6 +97,7 @@ class SelectorModule(pl.LightningModule):
         self.log_dict(
             logged, batch_size=batch.num_graphs, on_epoch=True, on_step=False, sync_dist=True
         )
+        self.log("train/step_loss", logged["train/loss"], on_step=True, on_epoch=False)
         # Data-parallel training wants a gradient for every weight, whichever losses are on.
         idle: Tensor = sum(parameter.sum() for parameter in self.network.parameters()) * 0.0
         return total + idle

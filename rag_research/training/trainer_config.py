@@ -35,7 +35,9 @@ class TrainerConfig:
         devices: processes (CPU) or GPUs; more than one trains data-parallel.
         strategy: of Lightning (``auto``, ``ddp``, ``ddp_spawn``).
         logger: where metrics go: ``csv``, ``wandb`` (offline without a key) or ``none``.
-        wandb_mode: ``offline`` or ``online``.
+        wandb_mode: ``offline``, or ``online`` if wandb has a key.
+        project: of wandb.
+        group: of wandb; ``None`` leaves it to the environment, where a sweep names its own.
         resume: a Lightning checkpoint to go on from.
         fast_dev_run: one batch of everything, nothing kept.
         progress: show Lightning's progress bar.
@@ -50,6 +52,8 @@ class TrainerConfig:
     strategy: Literal["auto", "ddp", "ddp_spawn"] = inert("auto")
     logger: Literal["csv", "wandb", "none"] = inert("csv")
     wandb_mode: Literal["offline", "online"] = inert("offline")
+    project: str = inert("rag_research")
+    group: str | None = inert(None)
     resume: str | None = inert(None)
     fast_dev_run: bool = inert(False)
     progress: bool = inert(False)

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from pytorch_lightning.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint
 from pytorch_lightning.loggers import CSVLogger, WandbLogger
 from torch import nn
 
-from rag_research.errors import missing_extra
+from rag_research.config.build import to_dict
+from rag_research.training.callbacks.history import History
+from rag_research.training.callbacks.wandb_export import log_export
+from rag_research.training.callbacks.wandb_mode import wandb_mode
 from rag_research.training.trainer_config import OptimiserConfig, TrainerConfig
 
 BEST = "best"
+Figures = dict[str, dict[str, float]]
 
 
-def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
+def make_trainer(
+    config: TrainerConfig, out: Path, monitor: str, told: Mapping[str, Any] | None = None
+) -> pl.Trainer:
     """A trainer that keeps the best and the last checkpoint in ``out``.
 
     Args:
         config: see :class:`TrainerConfig`.
         out: folder of logs and checkpoints.
         monitor: the logged figure that is to grow.
+        told: settings of the whole run, for wandb.
     """
     # Batches come whole out of memory: workers would only copy them.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
@@ -42,14 +51,19 @@ def make_trainer(config: TrainerConfig, out: Path, monitor: str) -> pl.Trainer:
     # `save_last` would write only where the figure grew, and a resumed run would lose epochs.
     last = ModelCheckpoint(dirpath=out, filename="last", enable_version_counter=False)
     stop = EarlyStopping(monitor=monitor, mode="max", patience=config.patience)
+    more: list[pl.Callback] = []
+    if not config.fast_dev_run:
+        more.append(History(out, monitor, config.keep))
+    if config.logger != "none":
+        more.append(LearningRateMonitor("step"))
     return pl.Trainer(
         max_epochs=config.epochs,
         accelerator=config.accelerator,
         devices=config.devices,
         strategy=config.strategy,
         precision=config.precision,
-        logger=_logger(config, out),
-        callbacks=[checkpoint, last, stop],
+        logger=_logger(config, out, told),
+        callbacks=[checkpoint, last, stop, *more],
         fast_dev_run=config.fast_dev_run,
         enable_progress_bar=config.progress,
         enable_model_summary=False,
@@ -80,15 +94,58 @@ def fit(
         several processes only.
     """
     trainer = make_trainer(config, out, monitor)
-    try:
-        trainer.fit(module, data, ckpt_path=config.resume, weights_only=True)
-    finally:
-        if isinstance(trainer.logger, WandbLogger):  # another training would go on writing into it
-            trainer.logger.experiment.finish()
+    with _wandb_ended(trainer):
+        return _fit(trainer, module, data, config, out)
+
+
+def train_and_export(
+    module: pl.LightningModule,
+    data: Any,
+    config: Any,
+    monitor: str,
+    export: Callable[..., tuple[Path, Figures]],
+) -> tuple[Path, Figures] | None:
+    """:func:`fit`, then export; wandb, if it is the logger, gets settings, figures and network.
+
+    Args:
+        module: what is trained.
+        data: what it is trained on.
+        config: of the whole run, with ``trainer`` and ``out``.
+        monitor: the logged figure that is to grow.
+        export: takes module, data and configuration.
+
+    Returns:
+        What ``export`` returned; ``None`` where :func:`fit` says there is nothing to export.
+    """
+    out = Path(config.out)
+    trainer = make_trainer(config.trainer, out, monitor, to_dict(config))
+    with _wandb_ended(trainer):
+        if not _fit(trainer, module, data, config.trainer, out):
+            return None
+        path, figures = export(module, data, config)
+        if isinstance(trainer.logger, WandbLogger):
+            log_export(trainer.logger.experiment, path, figures)
+    return path, figures
+
+
+def _fit(
+    trainer: pl.Trainer, module: pl.LightningModule, data: Any, config: TrainerConfig, out: Path
+) -> bool:
+    trainer.fit(module, data, ckpt_path=config.resume, weights_only=True)
     if config.fast_dev_run or not trainer.is_global_zero:
         return False
     load_tensors(module, out / f"{config.keep}.ckpt")
     return True
+
+
+@contextmanager
+def _wandb_ended(trainer: pl.Trainer) -> Iterator[None]:
+    """End wandb's run behind the block: another training would go on writing into it."""
+    try:
+        yield
+    finally:
+        if isinstance(trainer.logger, WandbLogger):
+            trainer.logger.experiment.finish()
 
 
 def load_tensors(module: pl.LightningModule, path: Path) -> None:
@@ -113,21 +170,21 @@ def one_cycle(network: nn.Module, config: OptimiserConfig, steps: int) -> Any:
     return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
-def _logger(config: TrainerConfig, out: Path) -> Any:
+def _logger(config: TrainerConfig, out: Path, told: Mapping[str, Any] | None) -> Any:
     if config.logger == "csv":
         return CSVLogger(str(out), name="csv")
     if config.logger == "wandb":
-        try:
-            wandb = WandbLogger(
-                name=out.name,
-                save_dir=str(out),
-                project="rag_research",
-                offline=config.wandb_mode == "offline",
-                # Said again to wandb itself, which may have read its environment before.
-                mode=config.wandb_mode,
-            )
-        except ModuleNotFoundError as error:
-            raise missing_extra("wandb", "wandb", "trainer.logger=wandb") from error
+        mode = wandb_mode(config.wandb_mode, "trainer.logger=wandb")
         out.mkdir(parents=True, exist_ok=True)
-        return wandb
+        return WandbLogger(
+            name=out.name,
+            save_dir=str(out),
+            project=config.project,
+            offline=mode == "offline",
+            # Said again to wandb itself, which may have read its environment before.
+            mode=mode,
+            group=config.group,
+            job_type="train",
+            config=dict(told or {}),
+        )
     return False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rag_research.errors import ConfigError, missing_extra
+from rag_research.errors import ConfigError
 from rag_research.evaluation.sweeps.sweep_file import Sweep
+from rag_research.training.callbacks.wandb_mode import load_wandb, wandb_mode
 
 PROJECT = "rag_research"
 
@@ -21,13 +22,8 @@ def register(sweep: Sweep) -> str:
         ConfigError: no key, or no server that answers.
         MissingExtraError: wandb is not installed.
     """
-    try:
-        import wandb
-    except ImportError as error:
-        raise missing_extra("wandb", "wandb", "register=online") from error
-    from rag_research.training.callbacks.wandb_mode import wandb_mode
-
-    if wandb_mode(wandb, "online") != "online":
+    wandb = load_wandb("register=online")
+    if wandb_mode("online", "register=online") != "online":
         raise ConfigError(
             "register=online: wandb has no key here, or WANDB_MODE says offline. Log in with "
             "`wandb login`, or leave register out to run the sweep on this machine."

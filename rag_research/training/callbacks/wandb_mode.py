@@ -6,17 +6,39 @@ import inspect
 import os
 from typing import Any, Literal, cast
 
+from rag_research.errors import missing_extra
+
 Mode = Literal["online", "offline", "disabled"]
 
 
-def wandb_mode(wandb: Any, asked: str) -> Mode:
+def load_wandb(purpose: str) -> Any:
+    """The module.
+
+    Args:
+        purpose: the setting that needs it.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import wandb
+    except ImportError as error:
+        raise missing_extra("wandb", "wandb", purpose) from error
+    return wandb
+
+
+def wandb_mode(asked: str, purpose: str) -> Mode:
     """Online only if a key is there already: looked for without asking or connecting.
 
     Args:
-        wandb: the module.
         asked: ``online`` or ``offline``. Where online is asked for, the environment variable
             ``WANDB_MODE`` may say otherwise, as it does for the trials of a local sweep.
+        purpose: the setting that needs it.
+
+    Raises:
+        MissingExtraError: wandb is not installed.
     """
+    wandb = load_wandb(purpose)
     if asked != "online":
         return "offline"
     if (said := os.environ.get("WANDB_MODE")) in ("offline", "disabled"):

@@ -6,6 +6,7 @@ The directory of a judgement holds ``verdicts.jsonl``, ``judge.md``, ``judge.jso
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,7 +46,8 @@ def run_command(words: Sequence[str]) -> int:
     Raises:
         RagResearchError: the settings, the runs or the judge cannot be used.
     """
-    settings = [word for word in words if "=" in word and not Path(word).is_dir()]
+    # Path.is_dir raises for a setting that is longer than a file name may be.
+    settings = [word for word in words if "=" in word and not os.path.isdir(word)]  # noqa: PTH112
     runs = [word for word in words if word not in settings]
     config = build(JudgeConfig, compose_dict(settings, "judge"))
     contestants = load_contestants(runs)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rag_research.config import compose
 from rag_research.config.build import build
+from rag_research.config.compose import config_folder
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.corpus import Corpus
 from rag_research.corpus.dataset import Dataset
 from rag_research.embed.base import Role, Vectors
 from rag_research.errors import LLMError
+from rag_research.evaluation import experiment, runner, series
 from rag_research.llm.base import Message, Request
 from rag_research.llm.budget import BudgetedLLM
 from rag_research.llm.cache import CachedLLM
@@ -167,6 +171,8 @@ class Lab:
     """Makes configurations and models below one temporary folder."""
 
     root: Path
+    reply: Callable[[Request], str] = read_the_passage
+    scripts: list[Scripted] = field(default_factory=list)
     read_the_passage = staticmethod(read_the_passage)
 
     def config(self, **changes: Any) -> ExperimentConfig:
@@ -199,10 +205,49 @@ class Lab:
         encoder = OnDemandEncoder(config.encoder)
         return Models(budget if kept is None else kept, encoder, budget, kept, backend), scripted
 
+    def words(self, *more: str) -> list[str]:
+        """A command line for the components of this folder."""
+        return [
+            "system=overlap", "dataset=capitals", "llm=scripted", "encoder=letters",
+            f"run.store={self.root / 'store'}", f"run.out={self.root / 'out'}", *more,
+        ]  # fmt: skip
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
+
+
+OPTIONS = {
+    "system/overlap": "name: overlap\n",
+    "dataset/capitals": "name: capitals\n",
+    "dataset/fewer_capitals": "name: capitals\nsize: 4\n",
+    "encoder/letters": "name: letters\n",
+    "ablation/overlap/one_passage": "# Is one passage enough?\nsystem:\n  k: 1\n",
+    "ablation/overlap/two_passages": "# Are two passages enough?\nsystem:\n  k: 2\n",
+    "ablation/overlap/three_passages": "# Does the default change anything?\nsystem:\n  k: 3\n",
+}
+
+
+@pytest.fixture
+def command_lab(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A lab whose components can be chosen on a command line; every command gets new models."""
+    folder = lab.root / "package" / "configs"
+    shutil.copytree(config_folder(), folder)
+    for option, text in OPTIONS.items():
+        path = folder / f"{option}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(compose, "_PACKAGE", folder.parent)
+
+    def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
+        models, script = lab.models(config, reply=lab.reply, cache=True)
+        lab.scripts.append(script)
+        return models
+
+    for module in (series, runner, experiment):
+        monkeypatch.setattr(module, "load_models", load_models)
+    return lab
 
 
 @pytest.fixture

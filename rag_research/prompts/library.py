@@ -12,6 +12,8 @@ A prompt file looks like this::
 
 Sections ``# system``, ``# user`` and ``# assistant`` become chat messages in order (a user and
 assistant pair before the last user section is a worked example). ``{{name}}`` is filled in.
+A second line ``reply: 600`` in the prompt of a last step asks for a free answer of at most so
+many tokens, which is then kept whole.
 """
 
 from __future__ import annotations
@@ -39,11 +41,13 @@ class Prompt:
         name: path below the prompt folder without ``.md``: ``"t2rag/decompose"``.
         version: the number in its first line.
         messages: templates in order.
+        reply_tokens: the number in its line ``reply: N``, where it has one.
     """
 
     name: str
     version: int
     messages: tuple[Message, ...]
+    reply_tokens: int | None = None
 
     @property
     def label(self) -> str:
@@ -54,6 +58,8 @@ class Prompt:
     def fingerprint(self) -> str:
         """Version and hash of the wording: two files of one version are told apart."""
         wording = "\x00".join(f"{m.role}\x00{m.content}" for m in self.messages)
+        if self.reply_tokens is not None:
+            wording += f"\x00reply\x00{self.reply_tokens}"
         return f"{self.version}-{hashlib.sha256(wording.encode()).hexdigest()[:8]}"
 
     @cached_property
@@ -126,7 +132,7 @@ def parse_prompt(name: str, text: str, where: str) -> Prompt:
     Raises:
         ConfigError: no version line, no section, or the last section is not ``# user``.
     """
-    version = re.match(r"version: (\d+)\s*\n", text)
+    version = re.match(r"version: (\d+)\s*\n(?:reply: ([1-9]\d*)[ \t]*\n)?", text)
     if not version:
         raise ConfigError(f"{where}: the first line must be 'version: NUMBER'.")
     pieces = _SECTION.split(text[version.end() :])
@@ -138,4 +144,4 @@ def parse_prompt(name: str, text: str, where: str) -> Prompt:
         raise ConfigError(
             f"{where}: expected sections '# system', '# user', '# assistant' with '# user' last."
         )
-    return Prompt(name, int(version[1]), messages)
+    return Prompt(name, int(version[1]), messages, int(version[2]) if version[2] else None)

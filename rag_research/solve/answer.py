@@ -1,4 +1,4 @@
-"""The last step of every system: the shortest exact answer."""
+"""The last step: the shortest exact answer, or a free one where the prompt file asks for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 from rag_research.llm.base import LLM, Request
-from rag_research.prompts.library import PromptLibrary
+from rag_research.prompts.library import Prompt, PromptLibrary
 from rag_research.solve.triplet_lines import triplet_lines
 from rag_research.types import Passage, Triplet
 
+_SHORT = 48  # tokens of the shortest exact answer
 _LABEL = re.compile(r"^(the )?(final )?answer( is)?\s*:\s*", re.IGNORECASE)
 _REASONING = re.compile(r"<think>.*?</think>", re.DOTALL)
 
@@ -36,6 +37,23 @@ async def answer_from_triplets(
     return await _ask(llm, prompts, "t2rag/synthesise", facts=text, question=question)
 
 
+async def free_answer(llm: LLM, prompt: Prompt, **values: str) -> str:
+    """An answer to an open question: as long as the prompt's line ``reply: N`` allows, kept whole.
+
+    Args:
+        llm: the frozen reader.
+        prompt: with its ``reply_tokens``.
+        **values: its fields.
+    """
+    request = Request(
+        prompt.render(**values),
+        max_tokens=prompt.reply_tokens or _SHORT,
+        purpose="answer",
+        prompt=prompt.label,
+    )
+    return _LABEL.sub("", _REASONING.sub("", (await llm.complete(request)).text).strip())
+
+
 def clean_answer(reply: str) -> str:
     """The answer in a reply: no reasoning block, first line, no label, quotes or full stop."""
     lines = [line.strip() for line in _REASONING.sub("", reply).splitlines() if line.strip()]
@@ -48,7 +66,13 @@ def clean_answer(reply: str) -> str:
 
 async def _ask(llm: LLM, prompts: PromptLibrary, name: str, **values: str) -> str:
     prompt = prompts[name]
+    if prompt.reply_tokens is not None:
+        return await free_answer(llm, prompt, **values)
     request = Request(
-        prompt.render(**values), max_tokens=48, stop=("\n",), purpose="answer", prompt=prompt.label
+        prompt.render(**values),
+        max_tokens=_SHORT,
+        stop=("\n",),
+        purpose="answer",
+        prompt=prompt.label,
     )
     return clean_answer((await llm.complete(request)).text)

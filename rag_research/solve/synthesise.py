@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag_research.llm.base import LLM, Message, Request
 from rag_research.prompts.library import PromptLibrary
-from rag_research.solve.answer import clean_answer
+from rag_research.solve.answer import clean_answer, free_answer
 
 _TAG = re.compile(r"<answer>(.*?)(?=</?answer>|\Z)", re.DOTALL | re.IGNORECASE)
 _ANY_TAG = re.compile(r"</?answer>", re.IGNORECASE)
@@ -25,7 +25,8 @@ async def reasoned_answer(llm: LLM, prompts: PromptLibrary, name: str, **values:
     """Short reasoning, then ``<answer>...</answer>``.
 
     A reply without the tag is followed by one request for it; if that has none either, the
-    last line of the first reply is the answer.
+    last line of the first reply is the answer. A prompt file with a line ``reply: N`` asks for no
+    tag: see :func:`~rag_research.solve.answer.free_answer`.
 
     Args:
         llm: the frozen reader.
@@ -34,6 +35,8 @@ async def reasoned_answer(llm: LLM, prompts: PromptLibrary, name: str, **values:
         **values: its fields.
     """
     prompt, reminder = prompts[name], prompts["threadrag/tag"]
+    if prompt.reply_tokens is not None:
+        return await free_answer(llm, prompt, **values)
     request = Request(
         prompt.render(**values),
         max_tokens=192,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +16,14 @@ from scipy.sparse import coo_array
 from torch import Tensor
 
 from rag_research.errors import DataError
-from rag_research.graph.pagerank import personalized_pagerank
-from rag_research.graph.transition import Transition, compressed, spread
+from rag_research.graph.column_sums import ColumnSums
+from rag_research.graph.pagerank import stationary_energy
+from rag_research.graph.transition import Transition, compressed
 
-try:  # the kernel behind `coo_array.tocsr`, without its checks, which cost more than it does here
-    from scipy.sparse._sparsetools import coo_tocsr
+try:  # the kernels behind scipy's methods, without their checks, which cost more than they do here
+    from scipy.sparse._sparsetools import coo_tocsr, csr_scale_columns
 except ImportError:
-    coo_tocsr = None
+    coo_tocsr = csr_scale_columns = None
 
 
 class EdgeList(NamedTuple):
@@ -43,12 +47,16 @@ class Blocks:
     Attributes:
         transition: of the block-diagonal matrix, [sum of N, sum of N].
         sizes: nodes of each graph.
-        block: graph of each node, [sum of N].
     """
 
     transition: Transition
     sizes: list[int]
-    block: Tensor
+
+    @cached_property
+    def block(self) -> Tensor:
+        """Graph of each node, [sum of N]."""
+        block = torch.from_numpy(np.repeat(np.arange(len(self.sizes)), self.sizes))
+        return block.to(self.transition.device)
 
     @classmethod
     def from_edge_lists(
@@ -58,7 +66,7 @@ class Blocks:
         undirected: bool = False,
         dtype: torch.dtype = torch.float32,
     ) -> Blocks:
-        """Build on the CPU; move `transition` and `block` afterwards if need be.
+        """Build on the CPU; `Blocks(blocks.transition.to(device), blocks.sizes)` moves a batch.
 
         Counting sort without merging parallel edges: the products add them up anyway, and building
         is most of the time of a batch.
@@ -71,30 +79,26 @@ class Blocks:
         Raises:
             DataError: as for :meth:`Transition.from_edges`.
         """
-        sizes = [graph.num_nodes for graph in graphs]
+        lists, weights, sizes = (list(map(itemgetter(part), graphs)) for part in range(3))
         total = sum(sizes)
-        source, target, weight = _concatenated(graphs, sizes, undirected, dtype)
+        source, target, weight = _concatenated(lists, weights, sizes, undirected, dtype)
         pointers, indices, data = _sorted_by_row(target, source, weight, total)
-        columns, values = torch.from_numpy(indices), torch.from_numpy(data)
-        transposed = compressed(torch.from_numpy(pointers), columns, values, total)
-        if undirected:  # sums of rows are sums of columns
-            degree = torch.mv(transposed, torch.ones(total, dtype=dtype))
-        else:
-            degree = torch.zeros(total, dtype=dtype)
-            degree.scatter_add_(0, torch.from_numpy(source).long(), torch.from_numpy(weight))
+        # Sums of rows; those of an undirected graph's transpose are those of the graph.
+        degree = _row_sums(pointers, data) if undirected else _sums_at(source, weight, total)
         smallest = float(degree.min()) if total else 1.0
-        scale = degree if smallest > 0 else degree.where(degree > 0, 1.0)
-        values /= scale.index_select(0, columns)
+        scale = degree if smallest > 0 else np.where(degree > 0, degree, 1)
+        least = smallest or float(scale.min())
+        _scale_columns(pointers, indices, data, 1 / scale)
+        starts, columns, values = map(torch.from_numpy, (pointers, indices, data))
         transition = Transition(
-            matrix=transposed,
-            degree=degree.double(),
+            matrix=compressed(starts, columns, values, total),
+            degree=torch.from_numpy(degree.astype(np.float64)),
             symmetric=undirected,
             dangling=smallest == 0,
             # The volume of the whole batch bounds that of each block, at a step or two more.
-            spread=spread(degree.sum(), scale),
+            spread=math.sqrt(max(float(degree.sum()) / least, 1.0)),
         )
-        block = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes))
-        return cls(transition, sizes, block)
+        return cls(transition, sizes)
 
     def pagerank(
         self, seeds: Sequence[Any], restart: float = 0.5, tol: float = 1e-6
@@ -111,59 +115,69 @@ class Blocks:
         """
         if len(seeds) != len(self.sizes):
             raise DataError(f"seeds: got {len(seeds)}, expected {len(self.sizes)}, one a graph")
-        lengths = [len(seed) for seed in seeds]
+        lengths = list(map(len, seeds))
         if lengths != self.sizes:
             at = next(i for i, size in enumerate(self.sizes) if lengths[i] != size)
             raise DataError(f"seeds[{at}]: got {lengths[at]} rows, expected {self.sizes[at]}")
         if not self.sizes:
             return []
-        if all(isinstance(seed, np.ndarray) for seed in seeds):
+        if set(map(type, seeds)) == {np.ndarray}:
             stacked = torch.from_numpy(np.concatenate(seeds))
         else:
             stacked = torch.cat([torch.as_tensor(seed) for seed in seeds])
-        energy = personalized_pagerank(self.transition, stacked, restart, tol, blocks=self.block)
-        return list(torch.split(energy, self.sizes))
+        on_cpu = self.transition.device.type == "cpu"
+        total = ColumnSums.of_sizes(self.sizes) if on_cpu else ColumnSums(self.block)
+        energy = stationary_energy(self.transition, stacked, restart, tol, "auto", None, total)
+        # Nothing is differentiated here; the check that views guard against it costs a third more.
+        return list(torch.unsafe_split_with_sizes(energy, self.sizes))
 
 
 def _concatenated(
-    graphs: Sequence[EdgeList], sizes: Sequence[int], undirected: bool, dtype: torch.dtype
+    edge_lists: Sequence[Any],
+    edge_weights: Sequence[Any],
+    sizes: Sequence[int],
+    undirected: bool,
+    dtype: torch.dtype,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sources, targets (shifted to the graph's block) and weights of all edges."""
-    lists = [np.asarray(graph.edge_index) for graph in graphs]
+    lists = list(map(np.asarray, edge_lists))
     for number, edges in enumerate(lists):
         if edges.ndim != 2 or len(edges) != 2:
             raise DataError(f"graphs[{number}].edge_index: got {edges.shape}, expected [2, E]")
     # One call for all graphs at each step: calls, not bytes, are the cost of small graphs.
-    counts = [edges.shape[1] for edges in lists]
+    counts = [edges.size // 2 for edges in lists]
     listed = sum(counts)
-    ends = np.empty((2, 2 * listed if undirected else listed), np.int32)
-    weight = np.empty(ends.shape[1], np.float64 if dtype == torch.float64 else np.float32)
-    if not listed:
-        return ends[0], ends[1], weight
-    once, own = ends[:, :listed], weight[:listed]
-    wide = np.concatenate(lists, axis=1, dtype=np.int64, casting="unsafe")
-    _check_range(wide, np.array(counts), np.array(sizes))
-    starts = np.cumsum(sizes) - sizes
-    np.add(wide, np.repeat(starts, counts), out=once, casting="unsafe")
-    np.concatenate(_weights(graphs, counts), out=own, casting="unsafe")
-    if not (own.min() >= 0 and math.isfinite(own.max())):  # a NaN fails the first comparison
-        raise DataError("edge_weight: got a negative or non-finite value, expected finite, >= 0")
-    if undirected:
-        loops = once[0] == once[1]
-        if loops.any():
-            own[loops] *= 0.5  # both copies fall on one entry
-        ends[:, listed:] = once[::-1]
-        weight[listed:] = own
-    return ends[0], ends[1], weight
+    # Sources, targets, and sources again: (sources, targets) and (targets, sources) without a copy.
+    ends = np.empty((3 if undirected else 2, listed), np.int32)
+    weight = np.empty((len(ends) - 1, listed), np.float64 if dtype == torch.float64 else np.float32)
+    if listed:
+        wide = np.concatenate(lists, axis=1, dtype=np.int64, casting="unsafe")
+        _check_range(wide, counts, sizes)
+        starts = list(accumulate(sizes, initial=0))[:-1]
+        wide += np.repeat(starts, counts)
+        ends[:2] = wide
+        own = weight[0]
+        np.concatenate(_weights(edge_weights, counts), out=own, casting="unsafe")
+        if not (own.min() >= 0 and math.isfinite(own.max())):  # a NaN fails the first comparison
+            raise DataError(
+                "edge_weight: got a negative or non-finite value, expected finite, >= 0"
+            )
+        if undirected:
+            loops = ends[0] == ends[1]
+            if loops.any():
+                own[loops] *= 0.5  # both copies fall on one entry
+            ends[2], weight[1] = ends[0], own
+    flat, weights = ends.reshape(-1), weight.reshape(-1)
+    return flat[: len(weights)], flat[listed : listed + len(weights)], weights
 
 
-def _weights(graphs: Sequence[EdgeList], counts: Sequence[int]) -> list[np.ndarray]:
+def _weights(edge_weights: Sequence[Any], counts: Sequence[int]) -> list[np.ndarray]:
     weights = [
-        np.ones(count, np.float32) if graph.edge_weight is None else np.asarray(graph.edge_weight)
-        for graph, count in zip(graphs, counts, strict=True)
+        np.ones(count, np.float32) if weight is None else np.asarray(weight)
+        for weight, count in zip(edge_weights, counts, strict=True)
     ]
     for number, (weight, count) in enumerate(zip(weights, counts, strict=True)):
-        if weight.shape != (count,):
+        if weight.ndim != 1 or len(weight) != count:
             raise DataError(
                 f"graphs[{number}].edge_weight: got shape {weight.shape}, expected [{count}], "
                 "one an edge"
@@ -187,13 +201,39 @@ def _sorted_by_row(
     return pointers, sorted_columns, sorted_values
 
 
-def _check_range(ends: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> None:
+def _row_sums(pointers: np.ndarray, values: np.ndarray) -> np.ndarray:
+    sums = np.zeros(len(pointers) - 1, values.dtype)
+    filled = pointers[1:] > pointers[:-1]
+    if filled.all():
+        np.add.reduceat(values, pointers[:-1], out=sums)
+    elif len(values):
+        sums[filled] = np.add.reduceat(values, pointers[:-1][filled])
+    return sums
+
+
+def _sums_at(places: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(places, values, size).astype(values.dtype)
+
+
+def _scale_columns(
+    pointers: np.ndarray, columns: np.ndarray, values: np.ndarray, scale: np.ndarray
+) -> None:
+    """Multiply each value by the scale of its column, in place."""
+    if csr_scale_columns is None:
+        values *= scale[columns]
+    else:
+        csr_scale_columns(len(scale), len(scale), pointers, columns, values, scale)
+
+
+def _check_range(ends: np.ndarray, counts: Sequence[int], sizes: Sequence[int]) -> None:
     """Every end of an edge lies within its own graph; one pass for the whole batch."""
+    unsigned = ends.view(np.uint64)  # read without sign, a negative index is larger than any size
+    if unsigned.max() < min(sizes):
+        return
     filled = np.flatnonzero(counts)
-    starts = (np.cumsum(counts) - counts)[filled]
-    # Read without sign, a negative index is larger than any size.
-    highest = np.maximum.reduceat(ends.view(np.uint64), starts, axis=1).max(axis=0)
-    wrong = np.flatnonzero(highest >= sizes[filled].astype(np.uint64))
+    starts = (np.cumsum(counts) - np.array(counts))[filled]
+    highest = np.maximum.reduceat(unsigned, starts, axis=1).max(axis=0)
+    wrong = np.flatnonzero(highest >= np.array(sizes, np.uint64)[filled])
     if wrong.size:
         at = wrong[0]
         own = ends[:, starts[at] : starts[at] + counts[filled[at]]]

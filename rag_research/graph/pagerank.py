@@ -6,17 +6,21 @@ import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rag_research.errors import ConfigError, DataError
+from rag_research.graph.column_sums import ColumnSums
 from rag_research.graph.transition import Transition
 
 Method = Literal["auto", "power", "chebyshev"]
 
 # Queries from which estimating the spectrum of a graph, once, pays for itself.
 _BATCH_FOR_SPECTRUM = 16
+
+# Of graphs of spans made for a query, 0.6 to 0.8 as a rule. Where it is larger, as on a long path,
+# the iteration takes half as many steps again; knowing it costs more than it saves.
+_SECOND_EIGENVALUE_OF_BLOCKS = 0.8
 
 # Below it the walk hardly returns: the number of steps, about 1 / restart, has no end in practice.
 _LEAST_RESTART = 1e-6
@@ -70,29 +74,47 @@ def personalized_pagerank(
     """
     if isinstance(transition, Tensor):
         transition = Transition.from_sparse(transition)
+    return stationary_energy(transition, seeds, restart, tol, method, tile, ColumnSums(blocks))
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def stationary_energy(
+    transition: Transition,
+    seeds: Tensor,
+    restart: float,
+    tol: float,
+    method: Method,
+    tile: int | None,
+    total: ColumnSums,
+) -> Tensor:
+    """:func:`personalized_pagerank` with the sums of its blocks prepared."""
     _check(transition, seeds, restart, tol, method, tile)
     columns = seeds.detach().to(transition.device, transition.dtype)
     columns = columns.unsqueeze(1) if seeds.dim() == 1 else columns
     if restart == 1.0 or columns.numel() == 0:
         return columns.reshape(seeds.shape).clone()
-    plan = _plan(transition, restart, tol, method, columns.shape[1])
-    energy = torch.empty_like(columns, memory_format=torch.contiguous_format)
-    width = tile or _tile(transition, columns.shape[1])
-    parts = -(-columns.shape[1] // width)
-    total = _Sums(blocks)
-    for source, out in zip(
-        columns.tensor_split(parts, 1), energy.tensor_split(parts, 1), strict=True
-    ):
-        # One column as a vector: the matrix-vector kernel is the faster one there.
-        seed = source.squeeze(1).contiguous() if source.shape[1] == 1 else source.contiguous()
+    plan = _plan(transition, restart, tol, method, columns.shape[1], total.blocks)
+
+    def solve(seed: Tensor) -> Tensor:
         sums = total(seed)
         excess = None
         if transition.device.type == "cpu":
             limit = 0.9 * tol * restart / (1 - restart)  # a tenth is left to rounding
             excess = _certificate(limit, sums, transition.dangling, total)
         walk = _iterate(transition.matrix, seed, restart, plan, excess)
-        out.copy_(_normalised(walk, sums, total).reshape(out.shape))
-    return energy.reshape(seeds.shape)
+        return total.rescale(walk.clamp_(min=0), sums)  # a step may fall below 0 by a bit
+
+    if columns.shape[1] == 1:  # as a vector: the matrix-vector kernel is the faster one there
+        return solve(columns.squeeze(1).contiguous()).reshape(seeds.shape)
+    energy = torch.empty_like(columns, memory_format=torch.contiguous_format)
+    width = tile or _tile(transition, columns.shape[1])
+    parts = -(-columns.shape[1] // width)
+    for source, out in zip(
+        columns.tensor_split(parts, 1), energy.tensor_split(parts, 1), strict=True
+    ):
+        seed = source.squeeze(1) if source.shape[1] == 1 else source
+        out.copy_(solve(seed.contiguous()).reshape(out.shape))
+    return energy
 
 
 def _check(
@@ -130,7 +152,7 @@ class _Plan(NamedTuple):
     """How far to iterate.
 
     Attributes:
-        steps: reach the tolerance for sure (on a CPU, where the residual decides: almost surely).
+        steps: reach the tolerance for sure.
         first: before it no test of convergence is worth its time.
         rate: by which a step is expected to shrink the error.
         radius: of the spectrum to suppress; 0 is power iteration.
@@ -142,7 +164,9 @@ class _Plan(NamedTuple):
     radius: float
 
 
-def _plan(transition: Transition, restart: float, tol: float, method: Method, batch: int) -> _Plan:
+def _plan(
+    transition: Transition, restart: float, tol: float, method: Method, batch: int, blocks: bool
+) -> _Plan:
     """A power step shrinks the L1 error by 1 - restart. Chebyshev polynomials shrink the error in
     the norm weighted by 1 / degree, which bounds L1 up to `spread`.
     """
@@ -155,11 +179,15 @@ def _plan(transition: Transition, restart: float, tol: float, method: Method, ba
     chebyshev = math.ceil(math.acosh(2 * transition.spread / target) / gain)
     if transition.device.type == "cpu":
         # The residual decides, so the radius may be an estimate and narrower.
-        wide = batch >= _BATCH_FOR_SPECTRUM
-        radius = damping * (transition.second_eigenvalue if wide else 1.0)
-        speed = math.acosh(1 / max(radius, 1e-3))
-        likely = int(math.acosh(1 / target) / speed)
-        return _Plan(max(power, chebyshev), max(2, likely), math.exp(-speed), radius)
+        second = _SECOND_EIGENVALUE_OF_BLOCKS if blocks else 1.0
+        if batch >= _BATCH_FOR_SPECTRUM:
+            second = transition.second_eigenvalue
+        radius = damping * max(second, 1e-3)
+        speed = math.acosh(1 / radius)
+        # Of an eigenvalue outside the radius, at most `damping`, the polynomials grow.
+        surely = math.log(2 * transition.spread / target) / (speed - math.acosh(damping / radius))
+        likely = int(math.acosh(1 / target) / speed) + (2 if blocks else 0)  # the slowest decides
+        return _Plan(max(power, math.ceil(surely)), max(2, likely), math.exp(-speed), radius)
     if method == "auto" and power <= chebyshev:
         return _Plan(power, power, damping, 0.0)
     return _Plan(chebyshev, chebyshev, damping, damping)
@@ -201,7 +229,7 @@ def _iterate(
 
 
 def _certificate(
-    limit: float, sums: Tensor, dangling: bool, total: _Sums
+    limit: float, sums: Tensor, dangling: bool, total: ColumnSums
 ) -> Callable[[Tensor, Tensor], float]:
     """How many times too far one plain step moved for the L1 error to be within the tolerance.
 
@@ -210,53 +238,14 @@ def _certificate(
     nodes, the normalisation divides the error by what is left and adds the error of the sum.
     """
     floor = torch.finfo(sums.dtype).tiny  # columns without seeds do not move
+    whole = sums.clamp(min=floor)
 
     def excess(walk: Tensor, following: Tensor) -> float:
-        moved = total(torch.sub(following, walk).abs_())
-        left = sums
-        if dangling:
-            left = total(following)
-            moved = moved + torch.minimum(moved, (sums - left).clamp_(min=0))
+        moved = total.distance(following, walk)
+        if not dangling:
+            return float((moved / whole).max()) / limit
+        left = total(following)
+        moved = moved + torch.minimum(moved, (sums - left).clamp_(min=0))
         return float((moved / left.clamp(min=floor)).max()) / limit
 
     return excess
-
-
-class _Sums:
-    """Column sums, of each block where there are blocks: [B] or [blocks, B].
-
-    Args:
-        blocks: block of each node, non-decreasing, or None. On a CPU blocks without nodes have
-            no row in the sums.
-    """
-
-    def __init__(self, blocks: Tensor | None) -> None:
-        self._blocks = blocks
-        self._starts = None
-        if blocks is not None and blocks.device.type == "cpu":
-            ids = blocks.numpy()
-            self._starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-            self._lengths = np.diff(self._starts, append=len(ids))
-
-    def __call__(self, values: Tensor) -> Tensor:
-        if self._blocks is None:
-            return values.sum(0)
-        if self._starts is not None:  # a fifth of the time of adding node by node
-            return torch.from_numpy(np.add.reduceat(values.numpy(), self._starts))
-        count = int(self._blocks[-1]) + 1
-        found = values.new_zeros(count, *values.shape[1:])
-        return found.index_add_(0, self._blocks, values)
-
-    def each_node(self, sums: Tensor) -> Tensor:
-        """The entry of a node's block for each node, [B] or [N, B]."""
-        if self._blocks is None:
-            return sums
-        if self._starts is not None:
-            return torch.from_numpy(np.repeat(sums.numpy(), self._lengths, axis=0))
-        return sums.index_select(0, self._blocks)
-
-
-def _normalised(walk: Tensor, sums: Tensor, total: _Sums) -> Tensor:
-    walk = walk.clamp_(min=0)  # an accelerated step may fall below zero by less than the tolerance
-    reached = total(walk)
-    return walk.mul_(total.each_node(sums / reached.where(reached > 0, 1.0)))

@@ -50,12 +50,13 @@ def test_single_precision_keeps_the_tolerance_in_every_graph() -> None:
         assert float((result.double() - exact).abs().sum()) <= 1e-6
 
 
-def test_sorting_without_the_inner_kernel_of_scipy_is_the_same(
+def test_building_without_the_inner_kernels_of_scipy_is_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graphs, seeds = _graphs([7, 12, 9], 3)
     expected = Blocks.from_edge_lists(graphs, undirected=True).pagerank(seeds)
     monkeypatch.setattr("rag_research.graph.blocks.coo_tocsr", None)
+    monkeypatch.setattr("rag_research.graph.blocks.csr_scale_columns", None)
     found = Blocks.from_edge_lists(graphs, undirected=True).pagerank(seeds)
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
@@ -125,3 +126,23 @@ def test_seeds_must_fit_the_graphs() -> None:
         blocks.pagerank([])
     with pytest.raises(DataError, match=r"seeds\[0\]: got 3 rows, expected 2"):
         blocks.pagerank([torch.ones(3)])
+
+
+@pytest.mark.parametrize("restart", [0.5, 0.15])
+def test_graphs_that_mix_slower_than_expected_reach_the_tolerance(restart: float) -> None:
+    """Long even rings: eigenvalues close to 1 and -1, far outside the radius taken for blocks."""
+    nodes = np.arange(60)
+    ring = EdgeList(np.stack([nodes, (nodes + 1) % 60]), None, 60)
+    seeds = np.eye(60)[7]
+    found = Blocks.from_edge_lists([ring] * 3, undirected=True, dtype=torch.float64)
+    walk = (np.roll(np.eye(60), 1, axis=0) + np.roll(np.eye(60), -1, axis=0)) / 2
+    exact = restart * np.linalg.solve(np.eye(60) - (1 - restart) * walk, seeds)
+    for tol in (1e-6, 1e-10):
+        for energy in found.pagerank([seeds] * 3, restart, tol):
+            assert np.abs(energy.numpy() - exact).sum() <= tol
+
+
+def test_a_batch_moves_with_its_transition() -> None:
+    pair = EdgeList([[0], [1]], None, 2)
+    blocks = Blocks.from_edge_lists([pair, EdgeList(np.zeros((2, 0), int), None, 1)])
+    assert Blocks(blocks.transition.to("cpu"), blocks.sizes).block.tolist() == [0, 0, 1]

@@ -23,6 +23,7 @@ from rag_research.commands import (
     index,
     judge,
     models,
+    report,
     reproduce,
     sweep,
 )
@@ -34,6 +35,7 @@ _COMMANDS = (
     export,
     evaluate,
     compare,
+    report,
     reproduce,
     ablate,
     experiment,

@@ -1,0 +1,93 @@
+// ToG-3: the sub-graph of a round, its triplets by origin, and what changed since the last one.
+
+const ORIGINS = { extracted: "from the text", refined: "rewritten", inferred: "added by the model" };
+
+function isSubgraph(step) {
+  return Array.isArray(step.nodes) && Array.isArray(step.triplets) && step.nodes.every((node) => Array.isArray(node));
+}
+
+function tripletKey(triplet) {
+  return triplet.slice(0, 3).join("\u0001");
+}
+
+// Triplets with what became of them since the sub-graph before: new, stays or gone.
+function changes(before, now) {
+  const old = new Map((before || []).map((triplet) => [tripletKey(triplet), triplet]));
+  const present = new Set(now.map(tripletKey));
+  const rows = now.map((triplet) => ({ triplet, change: !before ? "first" : old.has(tripletKey(triplet)) ? "stays" : "new" }));
+  const gone = (before || []).filter((triplet) => !present.has(tripletKey(triplet)));
+  return [...rows, ...gone.map((triplet) => ({ triplet, change: "gone" }))];
+}
+
+function subgraphPart(step, steps, view) {
+  const earlier = steps.filter((other) => other.seq < step.seq && isSubgraph(other));
+  const before = earlier.length ? earlier[earlier.length - 1] : null;
+  const rows = changes(before && before.triplets, step.triplets);
+  const drawn = rows.filter((row) => row.change !== "gone");
+  const label = `Sub-graph: ${count(step.nodes.length, "node")}, ${count(drawn.length, "triplet")}`;
+  return h("div", { class: "subgraph" }, h("p", { class: "flat" }, `${label}.`),
+    drawn.length ? [entityLegend(), h("div", { class: "drawing" }, responsive((width) => entityDrawing(drawn, label, width)))] : null,
+    rows.length ? changeList(rows) : null,
+    later(`${count(step.nodes.length, "node")} with scores`, () => nodeList(step, view, before)));
+}
+
+function entityLegend() {
+  return h("ul", { class: "legend" }, Object.entries(ORIGINS).map(([origin, title]) => h("li", null,
+    s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("line", { class: `relation ${origin}`, x1: 0, x2: 26, y1: 5, y2: 5 })), title)),
+    h("li", null, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("line", { class: "relation extracted new", x1: 0, x2: 26, y1: 5, y2: 5 })), "new in this round"));
+}
+
+function entityDrawing(rows, label, width) {
+  const names = new Map();
+  const place = (name) => {
+    const own = name.trim().toLowerCase();
+    if (!names.has(own)) names.set(own, { name: name.trim(), number: names.size });
+    return names.get(own).number;
+  };
+  const links = rows.map(({ triplet, change }) => ({ from: place(String(triplet[0])), to: place(String(triplet[2])), triplet, change }));
+  const nodes = [...names.values()];
+  const pad = Math.min(84, width / 5);
+  const height = Math.min(520, Math.max(150, 70 * Math.ceil(Math.sqrt(nodes.length)) + 30));
+  const points = springs(nodes.length, links.map((link) => [link.from, link.to]), width - 2 * pad, height - 56)
+    .map(([x, y]) => [x + pad, y + 28]);
+  const drawn = s("svg", { width, height, role: "img", "aria-label": `${label}. ${rows.map((row) => row.triplet.slice(0, 3).join(" ")).join("; ")}.` });
+  links.forEach(({ from, to, triplet, change }) => drawn.append(relation(points[from], points[to], triplet, change)));
+  nodes.forEach((node, n) => {
+    const [x, y] = points[n];
+    drawn.append(s("g", { class: "entity" }, s("title", null, node.name), s("circle", { cx: x, cy: y, r: 5 }),
+      s("text", { x, y: y - 10, "text-anchor": "middle" }, short(node.name, 2 * pad / 6.6))));
+  });
+  return drawn;
+}
+
+function relation([x1, y1], [x2, y2], triplet, change) {
+  const origin = String(triplet[3] || "extracted");
+  return s("g", { class: "link" }, s("title", null, `${triplet.slice(0, 3).join(" — ")} (${ORIGINS[origin] || origin}, ${change})`),
+    s("line", { class: `relation ${origin} ${change}`, x1, y1, x2, y2 }),
+    s("text", { class: "predicate", x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 14, "text-anchor": "middle" },
+      short(String(triplet[1]), Math.max(10, Math.hypot(x2 - x1, y2 - y1) / 6.4))));
+}
+
+function changeList(rows) {
+  return h("ul", { class: "triplets" }, rows.map(({ triplet, change }) => {
+    const [subject, predicate, object, origin] = triplet.map(String);
+    return h("li", { class: change }, tripletElement({ subject, predicate, object }), " ",
+      change === "new" || change === "gone" ? h("span", { class: `tag ${change}` }, change) : null, " ",
+      h("span", { class: `tag ${origin}` }, ORIGINS[origin] || origin));
+  }));
+}
+
+// Triplets of a sub-graph stand in the order of its triplet nodes.
+function nodeList(step, view, before) {
+  const old = new Set(before ? before.nodes.map(([id]) => id) : []);
+  const triplets = [...step.triplets];
+  return h("ol", { class: "hits" }, step.nodes.map(([id, value]) => {
+    const kind = id.split(":")[0];
+    const known = kind === "chunk" ? view.passages[passageId(id)] : null;
+    const own = kind === "triplet" ? triplets.shift() : null;
+    const title = own ? own.slice(0, 3).join(" — ") : known ? known.title || id : id;
+    const head = [h("span", { class: `tag ${kind}` }, kind), h("span", { class: "title" }, title),
+      before && !old.has(id) ? h("span", { class: "tag new" }, "new") : null, h("span", { class: "value" }, number(value, 3))];
+    return h("li", null, known ? later(head, () => h("p", { class: "source" }, known.text)) : h("p", { class: "flat" }, head));
+  }));
+}

@@ -1,0 +1,78 @@
+"""What a path names: a run, a folder of runs, retrievers' curves, an ablation, a sweep."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag_research.errors import DataError
+from rag_research.evaluation.report.overview import curve_facts
+from rag_research.evaluation.report.sources import read_ablation, read_sources, read_trials
+
+GAP = {"name": "a", "metric": "token_f1", "difference": -0.1, "low": -0.2, "high": 0.0}
+
+
+def write(path: Path, value: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_a_run_and_a_folder_of_runs_are_each_read_once(folders) -> None:
+    one = folders.write("t2rag", lambda n: True)
+    folders.write("tog3", lambda n: True)
+    found = read_sources([one, folders.root])
+    assert [run.name for run in found.runs] == ["t2rag", "tog3"]
+    assert not found.curves and not found.ablations and not found.sweeps
+
+
+def test_an_ablation_is_its_differences_and_its_runs(folders) -> None:
+    folders.write("t2rag", lambda n: True, name="full")
+    told = {"differences": [{**GAP, "p": 0.5, "holm": 0.6}], "reference": "full",
+            "runs": [{"name": "a", "question": "Does a matter?"}]}  # fmt: skip
+    write(folders.root / "ablation.json", told)
+    found = read_sources([folders.root])
+    assert len(found.runs) == 1
+    ablation = found.ablations["runs"]
+    assert ablation["rows"] == [{**GAP, "holm": 0.6}]
+    assert ablation["questions"] == {"a": "Does a matter?"}
+
+
+def test_a_sweep_is_its_trials_and_not_the_runs_of_them(folders, tmp_path: Path) -> None:
+    folders.write("t2rag", lambda n: True)
+    trial = {"number": 3, "state": "finished", "value": 0.25, "parameters": {"k": 5}, "seconds": 1}
+    told = {"file": {"metric": {"name": "f1", "goal": "maximize"}}, "trials": [trial]}
+    write(folders.root / "trials.json", told)
+    found = read_sources([folders.root])
+    assert found.runs == []
+    kept = {key: trial[key] for key in ("number", "state", "value", "parameters")}
+    assert found.sweeps["runs"] == {"metric": "f1", "goal": "maximize", "trials": [kept]}
+    bare = write(tmp_path / "bare.json", {"file": {}, "trials": []})
+    assert read_trials(bare) == {"metric": "value", "goal": "minimize", "trials": []}
+
+
+def test_curves_of_retrievers(tmp_path: Path) -> None:
+    curve = [n / 32 for n in range(32)]
+    told = {"dataset": "2wiki", "questions": 9,
+            "evidence": {"whole": {"bm25": {"curve": curve, "256": {}}, "none": {}}}}  # fmt: skip
+    write(tmp_path / "table" / "comparison.json", told)
+    found = read_sources([tmp_path / "table"])
+    facts = curve_facts("table", found.curves["table"])
+    assert facts["measures"] == {"whole": {"bm25": curve}}
+    assert len(facts["budgets"]) == len(curve)
+
+
+def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such folder"):
+        read_sources([tmp_path / "missing"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"no results\.json here or one folder below"):
+        read_sources([tmp_path / "empty"])
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match="not JSON"):
+        read_trials(broken)
+    with pytest.raises(DataError, match="expected the trials"):
+        read_trials(write(tmp_path / "list.json", []))
+    with pytest.raises(DataError, match="expected differences with name"):
+        read_ablation(write(tmp_path / "a.json", {"differences": [{"name": "a"}]}))

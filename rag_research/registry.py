@@ -87,6 +87,7 @@ SYSTEMS: Registry[Any] = Registry(
         path_rag="PathRAG",
         t2rag="T2RAG",
         threadrag="ThreadRAG",
+        tog3="ToG3",
     ),
 )
 LLMS: Registry[Any] = Registry(

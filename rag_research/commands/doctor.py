@@ -43,6 +43,7 @@ USES: Mapping[str, tuple[str, ...]] = {
     "path_rag": ("llm", "encoder", "reranker"),
     "t2rag": ("llm", "encoder", "dense"),
     "threadrag": ("llm", "encoder", "dense"),
+    "tog3": ("llm", "encoder", "dense", "reranker"),
 }
 # Slots inside a system that hold components of their own.
 INNER = ("extractor", "segmenter", "entities")
@@ -54,6 +55,7 @@ NEEDS: Mapping[str, str] = {
     "rules": "spacy",
     "named_entities": "spacy",
     "threadrag": "graph",
+    "tog3": "graph",
     "path_rag": "graph",
     "transformers_local": "local",
     "openai_compatible": "openai",
@@ -140,7 +142,8 @@ def wandb_mode(setting: str) -> str:
 def missing(config: ExperimentConfig) -> Iterator[str]:
     """What the configured system lacks on this machine, with the way to get it."""
     used = USES.get(config.system.name, ("llm", "encoder", "dense", "reranker"))
-    inner = [getattr(config.system, part) for part in INNER if hasattr(config.system, part)]
+    holders = (config.system, getattr(config.system, "graph", None))
+    inner = [getattr(held, part) for held in holders for part in INNER if hasattr(held, part)]
     for component in [config.system, *(getattr(config, part) for part in used), *inner]:
         model = getattr(component, "model", None)
         extra = "onnx" if str(model).endswith("-onnx") else NEEDS.get(component.name)

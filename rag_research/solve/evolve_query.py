@@ -10,16 +10,16 @@ from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed, complete_structured, pick
 from rag_research.prompts.library import PromptLibrary
-from rag_research.solve.trajectory import Trajectory
+from rag_research.solve.trajectory import NOTHING, Trajectory
 from rag_research.text.normalise import normalise_answer
 
+# What to find out is named first: without that a small model repeats the question it was given.
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
+    "properties": {"next": {"type": "string"}, "question": {"type": "string"}},
+    "required": ["next", "question"],
     "additionalProperties": False,
 }
-_NONE = ("", "none", "nothing", "null", "unknown", "no question")
 
 
 async def evolve_query(
@@ -44,7 +44,7 @@ async def evolve_query(
             found=state.findings,
             missing=missing or "not known",
         ),
-        max_tokens=64,
+        max_tokens=96,
         schema=SCHEMA,
         purpose="evolve_query",
         prompt=prompt.label,
@@ -64,4 +64,4 @@ def read_sub_question(value: Any) -> str:
     if asked is not None and not isinstance(asked, str):
         raise ParseError(f"'question' must be a string, got {type(asked).__name__}.")
     text = " ".join((asked or "").split())
-    return "" if normalise_answer(text) in _NONE else text
+    return "" if normalise_answer(text) in NOTHING else text

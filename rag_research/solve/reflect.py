@@ -11,7 +11,8 @@ from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed, complete_structured, pick, pick_yes_no
 from rag_research.prompts.library import PromptLibrary
-from rag_research.solve.trajectory import Trajectory, is_unknown
+from rag_research.solve.trajectory import NOTHING, Trajectory, is_unknown
+from rag_research.text.normalise import normalise_answer
 
 # What is missing comes first: a small model that has named it judges better.
 SCHEMA: Mapping[str, Any] = {
@@ -66,6 +67,8 @@ async def reflect(llm: LLM, prompts: PromptLibrary, state: Trajectory) -> Parsed
 def read_reflection(value: Any) -> Reflection:
     """The verdict in a decoded reply.
 
+    One that says sufficient, and then names what is missing, is read as insufficient.
+
     Raises:
         ParseError: it does not say whether what was found is sufficient.
     """
@@ -74,4 +77,7 @@ def read_reflection(value: Any) -> Reflection:
         missing = pick(value, "missing", "needed")
     except ParseError:
         missing = ""
-    return Reflection(sufficient, " ".join(missing.split()) if isinstance(missing, str) else "")
+    text = " ".join(missing.split()) if isinstance(missing, str) else ""
+    if normalise_answer(text) in NOTHING:
+        text = ""
+    return Reflection(sufficient and not text, text)

@@ -12,6 +12,7 @@ from rag_research.text.normalise import normalise_answer
 from rag_research.types import Hit
 
 UNKNOWN = "Unknown"
+NOTHING = ("", "none", "nothing", "null", "unknown", "no question", "na")
 _UNKNOWN = ("", "unknown", "not known", "not stated", "not mentioned")
 
 

@@ -4,8 +4,11 @@ import configparser
 import re
 from pathlib import Path
 
+import pytest
+
 from rag_research import registry
 from rag_research.commands import doctor
+from rag_research.config.compose import compose_experiment
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,3 +44,13 @@ def test_needs_name_known_components_and_extras() -> None:
     )
     assert set(doctor.NEEDS) <= {name for entries in registries for name in entries}
     assert set(doctor.NEEDS.values()) <= set(doctor.EXTRAS)
+
+
+def test_what_a_part_of_a_system_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_installed", lambda name: name != "spacy")
+    told = {
+        system: list(doctor.missing(compose_experiment([f"system={system}", "llm=scripted"])))
+        for system in ("tog3", "tog3_rules")
+    }
+    needed = "needs pip install 'rag-research[spacy]'"
+    assert needed in told["tog3_rules"] and needed not in told["tog3"]

@@ -26,6 +26,12 @@ def reply(request: Request) -> str:
         return json.dumps({"triplets": rows})
     if request.purpose == "resolve":
         return json.dumps({"triplets": [[words[0], "is related to", chosen]]})
+    if request.purpose in ("reflect", "evolve_query"):
+        return json.dumps({"missing": chosen, "sufficient": False, "question": f"Is {chosen}?"})
+    if request.purpose == "extract":
+        return json.dumps([[words[0], "is related to", chosen]])
+    if request.purpose in ("extract_for_question", "refine"):
+        return json.dumps({"triplets": [[words[0], "is related to", chosen]]})
     if request.purpose.startswith("openie"):
         return json.dumps({"named_entities": [chosen], "triples": [[chosen, "is in", "it"]]})
     return chosen
@@ -44,7 +50,10 @@ def run(lab: Any, system: str, concurrency: int) -> Results:
     return evaluate(config, lab.models(config, reply=reply)[0])
 
 
-@pytest.mark.parametrize("system", ["closed_book", "bm25_rag", "dense_rag", "hybrid_rag", "t2rag"])
+SYSTEMS = ["closed_book", "bm25_rag", "dense_rag", "hybrid_rag", "t2rag", "tog3"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_system_gives_equal_bytes_at_any_concurrency(lab: Any, system: str) -> None:
     one, eight = run(lab, system, 1), run(lab, system, 8)
     predictions = (one.directory / "predictions.jsonl").read_bytes()
@@ -54,7 +63,7 @@ def test_a_system_gives_equal_bytes_at_any_concurrency(lab: Any, system: str) ->
     assert eight.metrics == one.metrics
     assert (one.metrics["recall@5"] is None) == (system == "closed_book")
     encoded = one.provenance["models"]["encoder"] is not None
-    assert encoded == (system in ("dense_rag", "hybrid_rag", "t2rag"))
+    assert encoded == (system in ("dense_rag", "hybrid_rag", "t2rag", "tog3"))
     assert one.provenance["prompts"]
     traces = (one.directory / "traces.jsonl").read_text().splitlines()
     calls = [call for line in traces for call in json.loads(line)["calls"]]

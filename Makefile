@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 # Installed first and alone, so that a CPU machine takes the build you choose here.
 TORCH  ?= torch==2.13.0
-EXTRAS ?= local,cpu,spacy,graph,openai,onnx,docs-formats,numba,stemmer,wandb,training,dev
+EXTRAS ?= local,cpu,spacy,graph,openai,onnx,docs-formats,numba,stemmer,wandb,sweep,training,dev
 MODELS ?= qwen2.5-coder-0.5b-instruct all-minilm-l6-v2 en-core-web-sm
 # Settings added to the quick evaluation, e.g. make evaluate ARGS="limit=40"
 ARGS   ?=

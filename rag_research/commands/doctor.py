@@ -29,6 +29,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "hub": ("datasets", "huggingface_hub"),
     "docs-formats": ("bs4", "pypdf", "docx"),
     "wandb": ("wandb",),
+    "sweep": ("optuna",),
     "numba": ("numba",),
     "parquet": ("pyarrow",),
     "stemmer": ("Stemmer",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from rag_research.config.build import to_dict
@@ -42,7 +43,7 @@ def log_run(results: Results, config: ExperimentConfig) -> None:
     run = wandb.init(
         mode=wandb_mode(logger.wandb, purpose),
         project=logger.project,
-        group=logger.group,
+        group=logger.group or os.environ.get("WANDB_RUN_GROUP"),
         job_type="evaluate",
         tags=list(logger.tags) or None,
         name=f"{results.system}-{results.dataset}-{results.fingerprint}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -183,7 +184,7 @@ def _logger(config: TrainerConfig, out: Path, told: Mapping[str, Any] | None) ->
             offline=mode == "offline",
             # Said again to wandb itself, which may have read its environment before.
             mode=mode,
-            group=config.group,
+            group=config.group or os.environ.get("WANDB_RUN_GROUP"),
             job_type="train",
             config=dict(told or {}),
         )

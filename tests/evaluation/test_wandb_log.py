@@ -11,6 +11,7 @@ import pytest
 from rag_research.errors import MissingExtraError
 from rag_research.evaluation.runner import evaluate
 from rag_research.evaluation.wandb_log import scalars
+from rag_research.runtime.figures import read_summary
 
 
 def keyless(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
@@ -36,6 +37,44 @@ def test_a_run_without_a_key_is_kept_offline(
     assert list(folder.glob("run-*.wandb"))
     [table] = folder.rglob("predictions*.table.json")
     assert '"q0"' in table.read_text()
+
+
+def test_the_offline_run_is_complete(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, wandb_records: Any
+) -> None:
+    """What ``wandb sync`` would upload: settings, group, numbers, tables, plots, files."""
+    pytest.importorskip("wandb")
+    keyless(monkeypatch, lab.root)
+    config = lab.config(logger={"wandb": "offline", "group": "g", "tags": ["t"]}, limit=3)
+    results = evaluate(config, lab.models(config)[0])
+    records = wandb_records(results.directory)
+    [run] = [r.run for r in records if r.WhichOneof("record_type") == "run"]
+    assert (run.run_group, run.job_type, list(run.tags)) == ("g", "evaluate", ["t"])
+    assert {"system", "dataset", "evaluation", "seed"} <= {u.key for u in run.config.update}
+    logged = {item.nested_key[0]: item.value_json for r in records for item in r.history.item}
+    assert float(logged["test/exact_match"]) == results.metrics["exact_match"].mean  # type: ignore[union-attr]
+    assert {"test/predictions", "query/calls", "test/recall_plot_table"} <= set(logged)
+    artifacts = {r.artifact.type: r.artifact for r in records if r.artifact.type}
+    files = {entry.path for entry in artifacts["results"].manifest.contents}
+    assert {"results.json", "config.yaml", "predictions.jsonl", "traces.jsonl"} <= files
+    assert [r.exit.exit_code for r in records if r.WhichOneof("record_type") == "exit"] == [0]
+
+
+def test_the_environment_names_the_group_of_a_sweep(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, wandb_records: Any
+) -> None:
+    pytest.importorskip("wandb")
+    keyless(monkeypatch, lab.root)
+    monkeypatch.setenv("WANDB_RUN_GROUP", "a-sweep")
+    config = lab.config(logger={"wandb": "offline"}, limit=1)
+    records = wandb_records(evaluate(config, lab.models(config)[0]).directory)
+    assert [r.run.run_group for r in records if r.run.run_id] == ["a-sweep"]
+
+
+def test_a_run_folder_alone_has_the_same_numbers(lab: Any) -> None:
+    config = lab.config(limit=3)
+    results = evaluate(config, lab.models(config)[0])
+    assert read_summary(results.directory) == pytest.approx(scalars(results))
 
 
 def test_logged_numbers_are_named_split_slash_metric(lab: Any) -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,8 @@ import torch
 from rag_research.errors import ArtifactError, ModelNotFoundError
 from rag_research.extract.boundary import Boundary
 from rag_research.extract.boundary_checkpoint import load_checkpoint, load_table
+from rag_research.runtime.figures import read_history, read_summary
+from rag_research.training.boundary_run import MONITOR
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +66,7 @@ def test_resume_goes_on_where_it_stopped(
     from rag_research.config.build import build
     from rag_research.config.compose import compose_dict
     from rag_research.training.boundary_config import BoundaryTrainingConfig
-    from rag_research.training.boundary_run import MONITOR, boundary_parts
+    from rag_research.training.boundary_run import boundary_parts
     from rag_research.training.trainers import make_trainer
 
     config = build(BoundaryTrainingConfig, compose_dict(settings, name="boundary"))
@@ -96,6 +99,8 @@ def test_resume_goes_on_where_it_stopped(
     assert first["global_step"] == second["global_step"]
     rates = [c["lr_schedulers"][0]["last_epoch"] for c in (first, second)]
     assert rates[0] == rates[1]
+    epochs = [[row["epoch"] for row in read_history(tmp_path / name)] for name in ("whole", "half")]
+    assert epochs == [[0, 1, 2, 3]] * 2
     # Dropout draws anew after a resume, so weights agree only roughly.
     for name, value in whole.items():
         assert torch.allclose(value, resumed[name], atol=0.05), name
@@ -121,12 +126,40 @@ def test_mixed_precision_and_focal_loss(
 
 
 def test_wandb_offline(
-    command: ModuleType, settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: ModuleType,
+    settings: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wandb_records: Callable[[Path], list[Any]],
 ) -> None:
+    """Settings, losses of steps, figures of epochs, and the exported network."""
     pytest.importorskip("wandb")
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
-    assert command.main([*settings, "trainer.logger=wandb", "trainer.epochs=1"]) == 0
-    assert list((tmp_path / "run" / "wandb").glob("offline-run-*"))
+    words = [*settings, "trainer.logger=wandb", "trainer.epochs=1", "trainer.group=g"]
+    assert command.main(words) == 0
+    records = wandb_records(tmp_path / "run")
+    [run] = [r.run for r in records if r.run.run_id]
+    assert run.run_group == "g"
+    assert {"network", "optimiser", "trainer", "seed"} <= {u.key for u in run.config.update}
+    logged = {item.nested_key[0] for r in records for item in r.history.item}
+    assert {"train/step_loss", "train/loss", MONITOR, "lr-AdamW", "val/figures"} <= logged
+    [network] = [r.artifact for r in records if r.artifact.type == "model"]
+    files = {entry.path for entry in network.manifest.contents}
+    assert files == {"boundary.safetensors", "boundary.json"}
+
+
+def test_the_folder_tells_each_epoch_and_the_kept_one(
+    command: ModuleType, settings: list[str], tmp_path: Path
+) -> None:
+    words = [*settings, "trainer.logger=none", "trainer.epochs=2"]
+    assert command.main(words) == 0
+    rows = read_history(tmp_path / "run")
+    assert [row["epoch"] for row in rows] == [0, 1]
+    assert read_summary(tmp_path / "run") == max(rows, key=lambda row: row[MONITOR])
+    assert command.main([*words, "trainer.keep=last"]) == 0  # begins the files anew
+    rows = read_history(tmp_path / "run")
+    assert [row["epoch"] for row in rows] == [0, 1]
+    assert read_summary(tmp_path / "run") == rows[-1]
 
 
 def test_errors_have_words(

@@ -44,6 +44,7 @@ QUESTIONS = 4
 INPUT_RATE = 190.0  # tokens a second of the default model on one core; see the README's table
 OUTPUT_RATE = 20.0
 SHORT_REPLIES = 0.1  # of the length limit; see the measurement above
+_WORDS = 20
 T = TypeVar("T")
 
 
@@ -152,10 +153,13 @@ class CountingLLM:
 
     Args:
         usage: what was asked so far, by purpose.
+        replies: how many there were.
+        asked: the last words of the last prompt.
     """
 
     usage: dict[str, Usage] = field(default_factory=dict)
     replies: int = 0
+    asked: str = ""
 
     @property
     def identity(self) -> Mapping[str, str]:
@@ -165,13 +169,15 @@ class CountingLLM:
     async def complete(self, request: Request) -> Completion:
         """Count the prompt; take the reply at its limit."""
         self.replies += 1
+        self.asked = " ".join(request.messages[-1].content.split()[-_WORDS:])
         spent = Usage(
             calls=1,
             input_tokens=sum(guess_tokens(m.content) + 4 for m in request.messages),
             output_tokens=request.max_tokens,
         )
         self.usage[request.purpose] = self.usage.get(request.purpose, Usage()) + spent
-        text = json.dumps(self._shaped(request.schema)) if request.schema else "unknown"
+        # Not "unknown": a system may take that for an answer that needs no judging.
+        text = json.dumps(self._shaped(request.schema)) if request.schema else "something"
         return Completion(text, spent.input_tokens, spent.output_tokens)
 
     def _shaped(self, schema: Mapping[str, Any], key: str = "") -> Any:
@@ -190,6 +196,8 @@ class CountingLLM:
             return 1
         if kind == "boolean":
             return False
+        if key == "question":  # searched for, so it has words that occur in the passages
+            return f"{self.asked} {self.replies}?"
         # A variable that nothing binds: the loop goes on. Fields of one object differ.
         return f"?open{self.replies}_{key}" if key else f"?open{self.replies}"
 

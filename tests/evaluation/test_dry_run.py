@@ -71,6 +71,24 @@ def test_t2rag_on_the_sample_world_uses_every_round(tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()
 
 
+def test_tog3_on_the_sample_world_asks_every_agent_in_every_round() -> None:
+    pytest.importorskip("faiss")
+    values = {
+        "system": {"name": "tog3", "horizon": 2},
+        "dataset": "sample_world",
+        "llm": {"name": "scripted"},
+        "encoder": "hashing",
+        "limit": 8,
+    }
+    guessed = estimate(build(ExperimentConfig, values))
+    calls = {purpose: usage.calls for purpose, usage in guessed.query.items()}
+    assert {calls[agent] for agent in ("respond", "reflect", "evolve_query")} == {16}
+    # The constructor works after each round; a chunk is read once for a question.
+    assert 0 < calls["refine"] <= 16
+    assert 0 < calls["extract_for_question"] <= 2 * 5 * 8
+    assert guessed.index["extract"].calls == guessed.passages
+
+
 def test_money_time_and_a_small_budget_are_spelt_out() -> None:
     prices = BudgetConfig(calls=3, input_price=0.5, output_price=2.0)
     cost = {"answer": Usage(10, 0, 2_000_000, 500_000)}

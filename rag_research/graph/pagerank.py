@@ -18,8 +18,8 @@ Method = Literal["auto", "power", "chebyshev"]
 # Queries from which estimating the spectrum of a graph, once, pays for itself.
 _BATCH_FOR_SPECTRUM = 16
 
-# Of graphs of spans made for a query, 0.6 to 0.8 as a rule. Where it is larger, as on a long path,
-# the iteration takes half as many steps again; knowing it costs more than it saves.
+# A guess with room: the benchmark's graphs of 50 and 100 spans have at most 0.60 and 0.64. Where it
+# is larger, as on a long path, there are more steps; knowing it costs more than it saves.
 _SECOND_EIGENVALUE_OF_BLOCKS = 0.8
 
 # Below it the walk hardly returns: the number of steps, about 1 / restart, has no end in practice.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from rag_research.errors import ParseError
@@ -34,7 +35,8 @@ async def evolve_query(
         missing: what the reflector says is needed; may be empty.
 
     Returns:
-        Empty when the model sees none. Rejected when no reply could be read.
+        Empty when the model sees none, or asks what was asked before. Rejected when no reply
+        could be read.
     """
     prompt = prompts["tog3/evolve_query"]
     request = Request(
@@ -49,7 +51,28 @@ async def evolve_query(
         purpose="evolve_query",
         prompt=prompt.label,
     )
-    return await complete_structured(llm, request, read_sub_question, prompts)
+    return await complete_structured(llm, request, partial(read_step, state), prompts)
+
+
+def read_step(state: Trajectory, value: Any) -> str:
+    """The next question in a decoded reply; empty for none.
+
+    A small model often names the right thing and then repeats a question of before; then it is
+    asked for the thing it named.
+
+    Raises:
+        ParseError: there is no question.
+    """
+    question = read_sub_question(value)
+    if not question or not state.asked(question):
+        return question
+    try:
+        named = pick(value, "next", "next_thing")
+    except ParseError:
+        return ""
+    thing = " ".join(named.split()).rstrip("?. ") if isinstance(named, str) else ""
+    asked = "" if normalise_answer(thing) in NOTHING else f"What is {thing}?"
+    return "" if state.asked(asked) else asked
 
 
 def read_sub_question(value: Any) -> str:

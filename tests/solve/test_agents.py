@@ -9,7 +9,7 @@ from rag_research.graph.subgraph import Element, Subgraph
 from rag_research.llm.scripted import Scripted
 from rag_research.prompts.library import PromptLibrary
 from rag_research.solve.agents import AGENTS, Turn, read_turn
-from rag_research.solve.evolve_query import read_sub_question
+from rag_research.solve.evolve_query import read_step, read_sub_question
 from rag_research.solve.reflect import INSUFFICIENT, Reflection, read_reflection
 from rag_research.solve.trajectory import Trajectory
 
@@ -61,10 +61,9 @@ async def test_the_next_question_is_asked_for_what_is_missing() -> None:
     agents = AGENTS["several"](llm, LIBRARY)
     assert (await agents.evolve_query(STATE, "her town")).value == "Where was Mia Orr born?"
     await agents.evolve_query(STATE, "")
-    assert [r.messages[-1].content.rpartition("Missing: ")[2] for r in llm.requests] == [
-        "her town",
-        "not known",
-    ]
+    first, second = (r.messages[-1].content for r in llm.requests)
+    assert "Missing: her town\n" in first and "Missing: not known\n" in second
+    assert FILM.text in first and REST.text in first and STATE.question in first
 
 
 @pytest.mark.parametrize(
@@ -104,6 +103,24 @@ def test_questions(value: object, question: str) -> None:
 def test_no_question(value: object) -> None:
     with pytest.raises(ParseError):
         read_sub_question(value)
+
+
+@pytest.mark.parametrize(
+    ("named", "question", "asked"),
+    [
+        ("the director", "Who is the director?", "Who is the director?"),
+        ("the director  of it?", "where was its director born", "What is the director of it?"),
+        ("nothing", STATE.question, ""),
+        (None, STATE.question, ""),
+        (["x"], STATE.question, ""),
+        ("the director", "", ""),
+    ],
+)
+def test_a_repeated_question_becomes_one_for_the_named_thing(
+    named: object, question: str, asked: str
+) -> None:
+    assert read_step(STATE, {"next": named, "question": question}) == asked
+    assert read_step(STATE, {"question": STATE.question}) == ""
 
 
 TURN = {"answer": "Mia Orr", "sufficient": False, "question": "Where was Mia Orr born?"}

@@ -28,6 +28,7 @@ from rag_research.graph.corpus_entities import (
     named,
     title_key,
 )
+from rag_research.graph.passage_neighbours import Table, passage_neighbours
 from rag_research.index.dense import texts_fingerprint
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.progress import progress
@@ -49,11 +50,13 @@ class CorpusGraph:
         ids: of the passages, sorted.
         tables: vectors, sentences and tokens, see :class:`TokenTables`.
         arrays: names and words, see :func:`corpus_arrays`.
+        neighbours: see :func:`passage_neighbours`.
     """
 
     ids: tuple[str, ...]
     tables: TokenTables
     arrays: Arrays
+    neighbours: Table | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -145,16 +148,18 @@ def build_corpus_graph(
             np.save(directory / f"{name}.npy", array, allow_pickle=False)
         return {"passages": len(ids), "entities": len(arrays["entity_hash"])}
 
+    fingerprint = texts_fingerprint(ids, texts)
     inputs = {
         "places": places and [places[id] for id in ids],
-        "texts": texts_fingerprint(ids, texts),
+        "texts": fingerprint,
         "titles": texts_fingerprint(ids, [p.title for p in passages]),
     }
     artifact = store.ensure(STAGE, VERSION, inputs, write)
     files = sorted(artifact.path.glob("*.npy"))
     arrays = {path.stem: _mapped(np.load(path, mmap_mode="r")) for path in files}
     tables = TokenTables(*(_mapped(getattr(tables, field.name)) for field in fields(tables)))
-    return CorpusGraph(ids, tables, arrays)
+    neighbours = passage_neighbours(tables.vectors, fingerprint, encoder, store)
+    return CorpusGraph(ids, tables, arrays, neighbours)
 
 
 def _mapped(array: NDArray[Any]) -> NDArray[Any]:

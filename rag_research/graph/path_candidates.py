@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.embed.base import Vectors
 from rag_research.embed.token_store import QueryTokens
 from rag_research.graph.corpus_entities import folded_words, name_key
 from rag_research.graph.corpus_graph import CorpusGraph
-from rag_research.graph.ragged import gather_runs, ranks_in_groups
+from rag_research.graph.passage_neighbours import nearest_to_means
+from rag_research.graph.ragged import among, gather_runs, ranks_in_groups
 from rag_research.index.hybrid import fuse
 from rag_research.text.entities import capitalised_offsets
 from rag_research.types import Hit
@@ -80,7 +80,7 @@ class Asked:
         words: its distinct folded words, in order.
         numbers: their numbers in the corpus, -1 where unknown. [W]
         weights: their weights, sum 1. [W]
-        entities: numbers of the entities it names.
+        entities: numbers of the entities it names, ascending.
     """
 
     text: str
@@ -162,7 +162,8 @@ def find_candidates(
         _add(origin, _namers(graph, start, dense, fused, config), 2)
         _add(origin, _sharers(graph, entity, owner, asked.entities, dense, config), 3)
         if turn == 0 and config.expansion:
-            _add(origin, _expanded(vectors, asked.tokens.vector, start, config.expansion), 4)
+            near = nearest_to_means(vectors, dense, start, config.expansion + 1, graph.neighbours)
+            _add(origin, near.ravel(), 4)
         new = [row for row in origin if row not in known]
         front = sorted(new, key=lambda row: (-dense[row], row))[: config.front]
     rows = np.fromiter(origin, np.int64, len(origin))
@@ -233,7 +234,7 @@ def _sharers(
     """Passages that share a name with one in ``front``; names of the question lead nowhere new."""
     start = graph.arrays["entity_start"]
     df = start[entity + 1] - start[entity]
-    live = (df >= 2) & (df <= config.hub) & ~np.isin(entity, asked)
+    live = (df >= 2) & (df <= config.hub) & ~among(entity, asked)
     pairs = np.unique(np.stack([owner[live], entity[live]], 1), axis=0)
     if not len(pairs):
         return np.empty(0, np.int64)
@@ -244,14 +245,3 @@ def _sharers(
     score = dense[rows] + np.float32(0.02) * graph.entity_idf[pairs[group, 1]]
     own = pairs[group, 0]
     return rows[ranks_in_groups(own, score) < config.shared_in_all]
-
-
-def _expanded(vectors: Vectors, question: Floats, front: Integers, limit: int) -> Integers:
-    means = np.asarray(vectors[front]) + question
-    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
-    scores = np.ascontiguousarray((vectors @ means.T).T)  # faster than means @ vectors.T
-    count = min(limit + 1, scores.shape[1])
-    best = np.argpartition(-scores, count - 1, axis=1)[:, :count]
-    order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1, kind="stable")
-    rows: Any = np.take_along_axis(best, order, 1)
-    return rows.ravel().astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rag_research.graph.corpus_graph import CorpusGraph
 from rag_research.graph.path_candidates import Asked, Found
 from rag_research.graph.path_evidence import Evidence
-from rag_research.graph.ragged import pairs_in_groups, reduce_by_key
+from rag_research.graph.ragged import among, pairs_in_groups, reduce_by_key
 from rag_research.graph.topology import TopologyConfig
 from rag_research.graph.weights import WEIGHTS
 
@@ -84,9 +84,7 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
     title = np.asarray(graph.arrays["title_entity"][rows], np.int64)
     columns["same_title"] = (title[source] == title[target]) & (title[source] >= 0)
     columns |= _likeness(vectors, cosine, asked.tokens.vector, source, target)
-    columns |= _gains("token", evidence.matches, evidence.token_weights, source, target)
-    columns |= _gains("excess", evidence.excess, evidence.token_weights, source, target)
-    columns |= _gains("word", evidence.words, asked.weights, source, target)
+    columns |= _gains(asked, evidence, source, target)
     hub = np.log1p(graph.title_named[rows])
     columns |= {"target_hub": hub[target], "source_hub": hub[source]}
     weight = _published(graph, rows, columns, evidence, source, target)
@@ -106,7 +104,7 @@ def _shared_names(
     one, other = pairs_in_groups(entity[live])
     one, other = live[one], live[other]
     name = entity[one]
-    new = ~np.isin(name, asked.entities)
+    new = ~among(name, asked.entities)
     idf = graph.entity_idf[name] if len(name) else np.empty(0, np.float32)
     title = np.asarray(graph.arrays["title_entity"][found.rows], np.int64)
     to, back = title[owner[other]] == name, title[owner[one]] == name
@@ -168,12 +166,27 @@ def _likeness(
     }
 
 
-def _gains(
-    name: str, values: Floats, weights: Floats, source: Integers, target: Integers
-) -> Columns:
+def _gains(asked: Asked, evidence: Evidence, source: Integers, target: Integers) -> Columns:
     """What the target has beyond the source, and what both have, of a question's parts."""
-    union = np.maximum(values[source], values[target]) @ weights
-    return {f"{name}_gain": union - (values @ weights)[source], f"{name}_union": union}
+    parts = {
+        "token": (evidence.matches, evidence.token_weights),
+        "excess": (evidence.excess, evidence.token_weights),
+        "word": (evidence.words, asked.weights),
+    }
+    values = np.concatenate([table for table, _ in parts.values()], axis=1)
+    weights = np.zeros((values.shape[1], len(parts)), np.float32)
+    last = 0
+    for number, (_, own) in enumerate(parts.values()):
+        first, last = last, last + len(own)
+        weights[first:last, number] = own
+    # What both have is the same in both directions, so one of them is computed.
+    one, other = source[source < target], target[source < target]
+    union = np.empty((len(values), len(values), len(parts)), np.float32)
+    union[one, other] = union[other, one] = np.maximum(values[one], values[other]) @ weights
+    both = union[source, target]
+    gain = both - (values @ weights)[source]
+    columns: Columns = {f"{name}_union": both[:, n] for n, name in enumerate(parts)}
+    return columns | {f"{name}_gain": gain[:, n] for n, name in enumerate(parts)}
 
 
 def _published(

@@ -81,7 +81,9 @@ def diffuse(
     count = int(graph[-1]) + 1 if len(graph) else 1
 
     def total(values: Tensor) -> Tensor:
-        """Sum over each node's graph, at each node."""
+        """Sum over each node's graph, at each node (or once, where there is one graph)."""
+        if count == 1:
+            return values.sum(dim=0, keepdim=True)
         return values.new_zeros(count, values.shape[1]).index_add(0, graph, values)[graph]
 
     mass = total(columns)

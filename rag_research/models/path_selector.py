@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch_geometric.utils import scatter, softmax
 
 from rag_research.graph.unrolled import diffuse
+from rag_research.models.groups import largest_of_groups, softmax_in_groups
 
 LEAST = 1e-6  # stands for "no edge", "no anchor" under the logarithm
 _STOP = 1e-4  # against edge weights of about .1 to 1: energy hardly stops, unless it learns to
@@ -108,11 +108,11 @@ class Layer(nn.Module):
     def forward(self, hidden: Tensor, edge_index: Tensor, edges: Tensor, energy: Tensor) -> Tensor:
         """[N, H], [2, E], [E, H], [N, 1] -> [N, H]"""
         target, count = edge_index[1], len(hidden)
-        message = self.message[1:](_at_edges(self.message[0], hidden, edge_index, edges))
-        told = _at_edges(self.attention, hidden, edge_index, edges)
-        share = softmax(told, target, num_nodes=count)
-        mean = hidden.new_zeros(hidden.shape).index_add(0, target, message * share)
-        best = scatter(message, target, dim_size=count, reduce="max")
+        message = _applied(self.message, hidden, edge_index, edges)
+        told = _at_edges(self.attention, hidden, edge_index, edges).squeeze(1)
+        share = softmax_in_groups(told, target, count).unsqueeze(1)
+        mean = hidden.new_zeros(hidden.shape).index_add_(0, target, message * share)
+        best = largest_of_groups(message, target, count)
         update = self.update(torch.cat([hidden, mean, best, energy], dim=1))
         normed: Tensor = self.norm(hidden + update)
         return normed
@@ -196,14 +196,16 @@ class PathSelector(nn.Module):
 
     def _scaled(self, name: str, values: Tensor) -> Tensor:
         mean, scale = getattr(self, f"{name}_mean"), getattr(self, f"{name}_scale")
-        return ((values - mean) / scale).clamp(-_CLAMP, _CLAMP)
+        return (values - mean).div_(scale).clamp_(-_CLAMP, _CLAMP)
 
     def forward(self, graphs: Graphs) -> Selected:
         """Scores of every passage and sentence."""
         nodes = self._scaled("node", graphs.nodes)
         edges = self.edge(self._scaled("edge", graphs.edges))
         hidden = self.node(nodes)
-        seeds = softmax((graphs.prior + LEAST).log() + self.seed(hidden).squeeze(1), graphs.graph)
+        count = int(graphs.graph[-1]) + 1 if len(graphs.graph) else 0
+        charge = (graphs.prior + LEAST).log() + self.seed(hidden).squeeze(1)
+        seeds = softmax_in_groups(charge, graphs.graph, count)
         transition = self._transition(graphs, edges, hidden)
         energy = diffuse(
             graphs.edge_index,
@@ -218,32 +220,44 @@ class PathSelector(nn.Module):
             hidden = layer(hidden, graphs.edge_index, edges, level)
         keep = self.keep(torch.cat([hidden, level], dim=1)) + self.direct(nodes)
         passages = (self.energy_scale * level + keep).squeeze(1)
-        told = torch.cat([self._scaled("sentence", graphs.sentences), hidden[graphs.owner]], dim=1)
-        sentences = passages[graphs.owner] + self.sentence(told).squeeze(1)
+        owned = hidden.index_select(0, graphs.owner)
+        told = torch.cat([self._scaled("sentence", graphs.sentences), owned], dim=1)
+        sentences = passages.index_select(0, graphs.owner) + self.sentence(told).squeeze(1)
         return Selected(passages, sentences, energy, transition)
 
     def _transition(self, graphs: Graphs, edges: Tensor, hidden: Tensor) -> Tensor:
         source, count = graphs.edge_index[0], len(hidden)
-        told = _at_edges(self.transition[0], hidden, graphs.edge_index, edges)
-        moves = (graphs.weight + LEAST).log() + self.transition[1:](told).squeeze(1)
-        linked = graphs.weight.new_zeros(count).index_add(0, source, graphs.weight) > 0
+        told = _applied(self.transition, hidden, graphs.edge_index, edges)
+        moves = (graphs.weight + LEAST).log() + told.squeeze(1)
+        linked = graphs.weight.new_zeros(count).index_add_(0, source, graphs.weight) > 0
         stops = self.stop(hidden).squeeze(1) + torch.where(linked, _STOP, _IDLE).log()
         own = torch.arange(count, device=source.device)
-        both = softmax(torch.cat([moves, stops]), torch.cat([source, own]), num_nodes=count)
+        both = softmax_in_groups(torch.cat([moves, stops]), torch.cat([source, own]), count)
         return both[: len(moves)]
+
+
+def _applied(layers: nn.Sequential, hidden: Tensor, edge_index: Tensor, edges: Tensor) -> Tensor:
+    """``layers(cat([hidden[source], edges, hidden[target]]))``, the first by :func:`_at_edges`."""
+    first, *rest = layers
+    told = _at_edges(first, hidden, edge_index, edges)
+    for layer in rest:
+        told = layer(told)
+    return told
 
 
 def _at_edges(layer: Any, hidden: Tensor, edge_index: Tensor, edges: Tensor) -> Tensor:
     """``layer(cat([hidden[source], edges, hidden[target]]))``, the ends multiplied node by node.
 
-    There are many times more edges than nodes.
+    There are many times more edges than nodes, so the bias is added at the nodes too.
     """
     width = hidden.shape[1]
     source, middle, target = layer.weight.split([width, edges.shape[1], width], dim=1)
-    ends = functional.linear(hidden, torch.cat([source, target]))
-    sent, received = ends.split(len(source), dim=1)
-    told = functional.linear(edges, middle, layer.bias)
-    return told + sent.index_select(0, edge_index[0]) + received.index_select(0, edge_index[1])
+    sent = functional.linear(hidden, source, layer.bias)
+    received = functional.linear(hidden, target)
+    told = functional.linear(edges, middle)
+    told += sent.index_select(0, edge_index[0])
+    told += received.index_select(0, edge_index[1])
+    return told
 
 
 def _zero(layer: nn.Linear) -> nn.Linear:

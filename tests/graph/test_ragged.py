@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_research.graph.ragged import gather_runs, pairs_in_groups, ranks_in_groups, reduce_by_key
+from rag_research.graph.ragged import (
+    among,
+    gather_runs,
+    pairs_in_groups,
+    ranks_in_groups,
+    reduce_by_key,
+)
 
 sizes = st.lists(st.integers(0, 4), min_size=1, max_size=8)
 keyed = st.lists(st.tuples(st.integers(0, 5), st.integers(-3, 3)), max_size=25)
@@ -66,3 +72,9 @@ def test_nothing_gives_nothing(kind: type) -> None:
     places, group = gather_runs(np.zeros(1, kind), np.empty(0, kind))
     assert places.shape == group.shape == (0,)
     assert reduce_by_key(np.empty(0, np.int64), {"x": np.empty(0)})[1]["x"].shape == (0,)
+
+
+@given(st.lists(st.integers(-2, 9), max_size=20), st.lists(st.integers(-1, 9), max_size=6))
+def test_among_is_membership(values: list[int], few: list[int]) -> None:
+    found = among(np.array(values, np.int64), np.array(sorted(few), np.int64))
+    assert found.tolist() == [value in few for value in values]

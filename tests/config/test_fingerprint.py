@@ -3,6 +3,7 @@
 import dataclasses
 import types
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
@@ -11,10 +12,16 @@ from hypothesis import strategies as st
 
 from rag_research import registry
 from rag_research.config import build, fingerprint
+from rag_research.config.compose import compose_experiment, config_folder
 from rag_research.config.fingerprint import canonical_json
 from rag_research.config.schema import ExperimentConfig
 from rag_research.errors import ConfigError
+from rag_research.evaluation.judge_config import JudgeConfig
+from rag_research.evaluation.path_config import RetrievalConfig
+from rag_research.evaluation.segmentation import SegmentationConfig
 from rag_research.registry import Registry
+from rag_research.training.boundary_config import BoundaryTrainingConfig
+from rag_research.training.selector_config import SelectorTrainingConfig
 
 # Settings without a default, so that every configuration class can be made.
 REQUIRED: Mapping[str, Any] = {
@@ -27,6 +34,11 @@ REQUIRED: Mapping[str, Any] = {
     "system": "closed_book",
     "llm": "scripted",
     "encoder": "hashing",
+    "folder": "somewhere",
+}
+DATA: Mapping[str, Any] = {
+    "BoundaryTrainingConfig": {"folder": "somewhere"},
+    "SelectorTrainingConfig": {"questions": "some.jsonl"},
 }
 
 
@@ -38,8 +50,18 @@ def nested(cls: type[Any]) -> Iterator[type[Any]]:
             yield from nested(hint)
 
 
+ROOTS: tuple[type[Any], ...] = (
+    ExperimentConfig,
+    RetrievalConfig,
+    SegmentationConfig,
+    JudgeConfig,
+    BoundaryTrainingConfig,
+    SelectorTrainingConfig,
+)
+
+
 def config_classes() -> list[type[Any]]:
-    classes = list(nested(ExperimentConfig))
+    classes = [cls for root in ROOTS for cls in nested(root)]
     for entries in vars(registry).values():
         if isinstance(entries, Registry) and entries.kind != "metric":
             for name in entries:
@@ -59,7 +81,7 @@ FIELDS = [
 
 def make(cls: type[Any]) -> Any:
     needed = {
-        f.name: REQUIRED[f.name]
+        f.name: DATA[cls.__name__] if f.name == "data" else REQUIRED[f.name]
         for f in dataclasses.fields(cls)
         if f.default is dataclasses.MISSING
         and f.default_factory is dataclasses.MISSING
@@ -89,6 +111,8 @@ def others(hint: Any, value: Any) -> Iterator[Any]:
         yield from ((value or 0) + step for step in (1, 7, -1, 1000))
     elif hint is float:
         yield from ((value or 0.0) + step for step in (0.25, -0.25, 7.0, -7.0))
+    elif dataclasses.is_dataclass(hint):
+        yield plain_value(make(hint))
     elif hint in (str, Any):
         yield from (f"{value or ''}x", "another")
     elif origin is not None and issubclass(origin, Mapping):
@@ -105,7 +129,7 @@ def changed(config: Any, field: dataclasses.Field[Any]) -> Any:
     values = (
         (plain_value(make(entries.get(name).Config)) for name in entries if name != value.name)
         if entries is not None
-        else others(hint, value)
+        else ACCEPTED.get((type(config).__name__, field.name)) or others(hint, value)
     )
     plain = {f.name: plain_value(getattr(config, f.name)) for f in dataclasses.fields(config)}
     for other in values:
@@ -119,6 +143,10 @@ def changed(config: Any, field: dataclasses.Field[Any]) -> Any:
     return None
 
 
+# Settings whose values come from a list that the type does not say.
+ACCEPTED: Mapping[tuple[str, str], list[Any]] = {
+    ("SelectorDataConfig", "off"): [["node.dense"]],
+}
 # Settings that may only change along with another one.
 TOGETHER: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("FolderConfig", "tokenizer"): {"chunk_unit": "tokens"},
@@ -151,6 +179,21 @@ def test_the_choice_of_a_component_counts() -> None:
     }.items():
         values = {f: v for f, v in REQUIRED.items() if f in ("dataset", "system", "llm", "encoder")}
         assert fingerprint(build(ExperimentConfig, {**values, name: other})) != fingerprint(plain)
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(p for p in (config_folder() / "ablation").iterdir()), ids=lambda p: p.name
+)
+def test_no_two_ablations_of_a_system_ask_for_the_same(folder: Path) -> None:
+    base = f"system={folder.name}"
+    plain = compose_experiment([base])
+    prints = {
+        path.stem: fingerprint(compose_experiment([base, f"ablation/{folder.name}={path.stem}"]))
+        for path in sorted(folder.glob("*.yaml"))
+    }
+    same = [name for name, own in prints.items() if own == fingerprint(plain)]
+    assert set(same) <= {"llm_extractor"}  # T2RAG's default, an ablation of its other options
+    assert len(set(prints.values())) == len(prints)
 
 
 def test_known_value() -> None:

@@ -28,6 +28,7 @@ function show(view) {
 async function follow(data, questions) {
   const place = placeOf(location.hash);
   show(place.view);
+  if (place.view === "questions") questions.ready();
   document.body.classList.toggle("reading", Boolean(place.id));
   document.title = data.title;
   if (place.id) {

@@ -13,7 +13,7 @@ class Questions {
     this.detail = h("div", { class: "detail" });
     this.side = h("aside", { class: "side", "aria-label": "Questions" }, this.controls(), this.status, this.list);
     replace(place, h("div", { class: "split" }, this.side, this.detail));
-    this.refresh();
+    this.fresh = false;
     replace(this.detail, h("p", { class: "notice" }, "Choose a question to see what each run did with it."));
   }
 
@@ -33,7 +33,13 @@ class Questions {
         SORTS.filter(([key]) => runs.length > 1 || key !== "disagreeing").map(([key, name]) => h("option", { value: key }, name)))));
   }
 
+  // The list is made when it is first looked at: a thousand rows take a while.
+  ready() {
+    if (!this.fresh) this.refresh();
+  }
+
   refresh() {
+    this.fresh = true;
     this.shown = chosen(this.data.questions, this.filter);
     this.status.textContent = `${number(this.shown.length)} of ${count(this.data.questions.length, "question")}`;
     replace(this.list, this.shown.map((question) => this.row(question)));

@@ -1,6 +1,6 @@
 # Set-up, tests, checks and the quick evaluation. Every target installs what it needs first.
 #   make setup      virtual environment, package, default model weights
-#   make evaluate   closed_book, dense_rag, t2rag and threadrag on the bundled sample world, real 0.5B model
+#   make evaluate   closed_book, dense_rag, t2rag, threadrag and tog3 on the bundled sample world, real 0.5B model
 #   make test       the default test suite
 #   make lint       ruff, mypy, import contracts
 
@@ -35,7 +35,7 @@ $(VENV)/.models: $(VENV)/.installed
 	touch $@
 
 evaluate: setup
-	$(BIN)/python evaluate/run.py system=closed_book,dense_rag,t2rag_rules,threadrag dataset=sample_world limit=12 $(ARGS)
+	$(BIN)/python evaluate/run.py system=closed_book,dense_rag,t2rag_rules,threadrag,tog3_rules dataset=sample_world limit=12 $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest -q

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from rag_research.errors import ParseError
@@ -11,7 +12,7 @@ from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed, complete_structured, pick, pick_yes_no
 from rag_research.prompts.library import PromptLibrary
-from rag_research.solve.evolve_query import evolve_query, read_sub_question
+from rag_research.solve.evolve_query import evolve_query, read_step
 from rag_research.solve.reflect import INSUFFICIENT, Reflection, reflect
 from rag_research.solve.respond import respond
 from rag_research.solve.trajectory import UNKNOWN, Trajectory, is_unknown
@@ -21,9 +22,10 @@ SCHEMA: Mapping[str, Any] = {
     "properties": {
         "answer": {"type": "string"},
         "sufficient": {"type": "boolean"},
+        "next": {"type": "string"},
         "question": {"type": "string"},
     },
-    "required": ["answer", "sufficient", "question"],
+    "required": ["answer", "sufficient", "next", "question"],
     "additionalProperties": False,
 }
 
@@ -92,12 +94,14 @@ class SingleAgent:
                 question=state.question,
                 query=state.query,
             ),
-            max_tokens=128,
+            max_tokens=144,
             schema=SCHEMA,
             purpose="single_agent",
             prompt=prompt.label,
         )
-        parsed = await complete_structured(self._llm, request, read_turn, self._prompts)
+        parsed = await complete_structured(
+            self._llm, request, partial(read_turn, state), self._prompts
+        )
         self._turn = parsed.value or Turn("", INSUFFICIENT, "")
         answer = parsed.value.answer if parsed.value else None
         return Parsed(answer, parsed.attempts, parsed.error)
@@ -111,7 +115,7 @@ class SingleAgent:
         return Parsed(self._turn.question)
 
 
-def read_turn(value: Any) -> Turn:
+def read_turn(state: Trajectory, value: Any) -> Turn:
     """Answer, verdict and next question in a decoded reply; a missing question is none.
 
     Raises:
@@ -121,7 +125,7 @@ def read_turn(value: Any) -> Turn:
     text = " ".join(str(answer).split()) if isinstance(answer, (str, int, float)) else ""
     sufficient = pick_yes_no(value, "sufficient", "settled") and not is_unknown(text)
     try:
-        question = read_sub_question(value)
+        question = read_step(state, value)
     except ParseError:
         question = ""
     return Turn(text or UNKNOWN, Reflection(sufficient), question)

@@ -142,16 +142,20 @@ async def test_the_single_agent_makes_one_call_a_round() -> None:
     ("value", "turn"),
     [
         (TURN, Turn("Mia Orr", Reflection(False), "Where was Mia Orr born?")),
+        (
+            {"answer": "x", "sufficient": False, "next": "her town", "question": STATE.question},
+            Turn("x", INSUFFICIENT, "What is her town?"),
+        ),
         ({"answer": 7, "sufficient": "true"}, Turn("7", Reflection(True), "")),
         ({"answer": "unknown", "sufficient": True}, Turn("unknown", INSUFFICIENT, "")),
         ({"answer": None, "sufficient": True}, Turn("Unknown", INSUFFICIENT, "")),
     ],
 )
 def test_turns(value: object, turn: Turn) -> None:
-    assert read_turn(value) == turn
+    assert read_turn(STATE, value) == turn
 
 
 @pytest.mark.parametrize("value", [{}, {"answer": "x"}, {"sufficient": True}, []])
 def test_no_turn(value: object) -> None:
     with pytest.raises(ParseError):
-        read_turn(value)
+        read_turn(STATE, value)

@@ -14,6 +14,7 @@ from rag_research.evaluation.comparable import asked_fingerprint
 from rag_research.evaluation.compare import metric_of
 from rag_research.evaluation.results import FILE, Results
 from rag_research.evaluation.runner import choose_questions, evaluate
+from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.assemble import Models, load_models
@@ -62,9 +63,9 @@ def run_series(
 ) -> Iterator[Results]:
     """Run configurations on one data set one after the other; each needs its own ``run.out``.
 
-    A run that is in its folder already, of the same configuration, data and metric versions
-    and without failed questions, is loaded instead. The series ends with the first run that
-    the budget ended early.
+    A run that is in its folder already, of the same configuration, data, prompts and metric
+    versions and without failed questions, is loaded instead. The series ends with the first
+    run that the budget ended early.
 
     Args:
         configs: name -> configuration, with equal ``dataset``, ``llm``, ``encoder``,
@@ -103,11 +104,15 @@ def finished(config: ExperimentConfig, dataset: Dataset) -> Results | None:
         return None
     data = results.provenance.get("dataset", {})
     versions = results.provenance.get("metric_versions", {})
+    library = PromptLibrary(config.prompts)
+    used = results.provenance.get("prompts", {})
     same = (
         results.fingerprint == fingerprint(config)
         and data.get("corpus_fingerprint") == dataset.corpus.fingerprint
         and data.get("asked_fingerprint")
         == asked_fingerprint(choose_questions(dataset.questions, config))
+        and set(used) <= set(library.names())
+        and all(library[name].fingerprint == wording for name, wording in used.items())
         and all(metric_of(name).version == version for name, version in versions.items())
     )
     return results if same and not results.partial and not results.failed else None

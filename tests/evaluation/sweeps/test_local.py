@@ -161,6 +161,29 @@ def test_a_bad_trial_is_stopped_early(tmp_path: Path) -> None:
     assert last["value"] == last["history"][-1] == 38**2 + 1 / len(last["history"])
 
 
+def test_an_evaluation_is_swept_as_it_is(tmp_path: Path) -> None:
+    """``evaluate/run.py`` with no model weights: the figure is that of its ``results.json``."""
+    pytest.importorskip("faiss")
+    words = ["experiment=debug", "system=dense_rag", "limit=4", "llm.replies=[a,b,c,d]"]
+    words.append(f"run.store={tmp_path / 'store'}")
+    file = sweep_file(
+        tmp_path,
+        program=str(ROOT / "evaluate" / "run.py"),
+        metric={"name": "test/recall@5", "goal": "maximize"},
+        command=["${env}", "${interpreter}", "${program}", *words, "${args_no_hyphens}"],
+        parameters={"system.k": {"values": [1, 8]}},
+    )
+    assert run(file) == 0
+    outcome = found(file)
+    for trial, k in zip(outcome["trials"], (1, 8), strict=True):
+        folder = tmp_path / "out" / "trials" / f"{trial['number']:04d}"
+        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        assert trial["value"] == results["metrics"]["recall@5"]["mean"]
+        assert f"k: {k}\n" in (folder / "config.yaml").read_text(encoding="utf-8")
+    assert outcome["trials"][1]["value"] > outcome["trials"][0]["value"]
+    assert outcome["best"] == 1
+
+
 def test_the_target_ends_a_sweep(tmp_path: Path) -> None:
     file = sweep_file(tmp_path, metric={"name": "val/loss", "goal": "minimize", "target": 1.0})
     assert run(file) == 0

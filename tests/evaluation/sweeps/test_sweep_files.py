@@ -10,7 +10,7 @@ import yaml
 
 pytest.importorskip("pytorch_lightning")
 
-from rag_research.config.build import build
+from rag_research.config.build import build, to_dict
 from rag_research.config.compose import compose_dict, config_folder
 from rag_research.config.schema import ExperimentConfig
 from rag_research.evaluation.sweeps.command import with_program
@@ -51,21 +51,20 @@ def ends(sweep: Sweep) -> dict[str, list[Any]]:
 
 
 def test_every_value_composes(file: Path) -> None:
-    """Each value of each parameter, the others at their first."""
+    """In as many configurations as the longest list of values has."""
     sweep = with_program(read_sweep(file))
     root, schema = PROGRAMS[str(read_sweep(file).program)]
     values = ends(sweep)
-    first = {name: choices[0] for name, choices in values.items()}
     fixed = [word for word in sweep.command if "=" in word]
-    for name, choices in values.items():
-        for value in choices if len(choices) > 1 or name == "system" else choices[:1]:
-            words = [f"{key}={it}" for key, it in (first | {name: value}).items()]
-            config: Any = build(schema, compose_dict([*fixed, *words], name=root))
-            if name in ("system", "dataset"):
-                continue
+    for number in range(max(map(len, values.values()))):
+        chosen = {name: choices[number % len(choices)] for name, choices in values.items()}
+        words = [f"{key}={value}" for key, value in chosen.items()]
+        config = to_dict(build(schema, compose_dict([*fixed, *words], name=root)))
+        for name, value in chosen.items():
+            found: Any = config
             for part in name.split("."):
-                config = getattr(config, part)
-            assert (list(config) if isinstance(value, list) else config) == value
+                found = found[part]
+            assert name in ("system", "dataset") or found == value, name
 
 
 def test_values_differ_and_ranges_are_ranges(file: Path) -> None:

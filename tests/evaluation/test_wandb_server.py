@@ -1,4 +1,4 @@
-"""``wandb sync`` takes an offline run: the real program, against a server of this test."""
+"""wandb's real programs against a server of this test: runs are synced, sweeps registered."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import yaml
 
+from rag_research.cli import main
 from rag_research.evaluation.runner import evaluate
 
 pytest.importorskip("wandb", minversion="0.31")
 
+ROOT = Path(__file__).resolve().parents[2]
 _PROJECT = {"id": "p", "name": "rag_research", "entity": {"id": "e", "name": "me"}}
 _BUCKET = {"id": "b", "name": "run", "displayName": "run", "config": "{}", "project": _PROJECT}
 # A committed artefact is one whose files the server has: nothing is uploaded for it.
@@ -32,6 +35,12 @@ _ANSWERS: dict[str, Any] = {
     "RunResumeStatus": {"model": None},
     "UpsertBucket": {"upsertBucket": {"bucket": _BUCKET, "inserted": True}},
     "CreateRunFiles": {"createRunFiles": {"runID": "b", "uploadHeaders": [], "files": []}},
+    "UpsertSweep": {
+        "upsertSweep": {
+            "sweep": {"name": "abc", "project": _PROJECT},
+            "configValidationWarnings": [],
+        }
+    },
     "CreateArtifact": {"createArtifact": {"artifact": _ARTIFACT}},
 }
 
@@ -85,31 +94,38 @@ def server() -> Iterator[str]:
     http.server_close()
 
 
-def test_wandb_sync_takes_an_offline_run(
-    lab: Any, server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = lab.root / "home"
+@pytest.fixture
+def at_server(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs a command that is logged in at the server of this test."""
     for name in ("WANDB_CONFIG_DIR", "WANDB_CACHE_DIR", "WANDB_DATA_DIR"):
-        monkeypatch.setenv(name, str(home / name))
+        monkeypatch.setenv(name, str(tmp_path / "home" / name))
     monkeypatch.delenv("WANDB_MODE", raising=False)
-    monkeypatch.setenv("WANDB_SILENT", "true")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={
+                **os.environ,
+                "HOME": str(tmp_path / "home"),
+                "PYTHONPATH": str(ROOT),
+                "WANDB_BASE_URL": server,
+                "WANDB_API_KEY": "0" * 40,
+                "WANDB_SILENT": "false",
+            },
+        )
+
+    return run
+
+
+def test_wandb_sync_takes_an_offline_run(lab: Any, at_server: Callable[..., Any]) -> None:
     config = lab.config(logger={"wandb": "offline", "group": "g"}, limit=3)
     results = evaluate(config, lab.models(config)[0])
     [run] = (results.directory / "wandb").glob("offline-run-*")
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("wandb")), "sync", "--yes", str(run)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env={
-            **os.environ,
-            "HOME": str(home),
-            "WANDB_BASE_URL": server,
-            "WANDB_API_KEY": "0" * 40,
-            "WANDB_SILENT": "false",
-        },
-    )
+    done = at_server(str(Path(sys.executable).with_name("wandb")), "sync", "--yes", str(run))
     assert done.returncode == 0, done.stderr
     assert "Finished syncing" in done.stdout + done.stderr
     created = [sent for name, sent in Recorder.operations if name == "UpsertBucket"]
@@ -125,3 +141,24 @@ def test_wandb_sync_takes_an_offline_run(
     values = {key: value for row in history for key, value in row.items()}
     mean = results.metrics["exact_match"]
     assert mean is not None and values["test/exact_match"] == mean.mean
+
+
+def test_a_sweep_is_registered(at_server: Callable[..., Any]) -> None:
+    program = str(ROOT / "evaluate" / "sweep.py")
+    done = at_server(sys.executable, program, "t2rag", "--register", "limit=7")
+    assert done.returncode == 0, done.stderr
+    assert "Run trials with: wandb agent rag_research/abc" in done.stdout
+    [sent] = [sent for name, sent in Recorder.operations if name == "UpsertSweep"]
+    file = yaml.safe_load((ROOT / "configs" / "sweep" / "t2rag.yaml").read_text(encoding="utf-8"))
+    registered = yaml.safe_load(sent["config"])
+    assert (registered["method"], registered["metric"]) == (file["method"], file["metric"])
+    assert registered["parameters"]["limit"]["value"] == "7"
+    assert registered["parameters"]["system.k"]["values"] == [2, 3, 5, 8]
+
+
+def test_without_a_key_a_sweep_is_not_registered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    assert main(["sweep", "t2rag", "register=online"]) == 2
+    assert "wandb login" in capsys.readouterr().err

@@ -11,7 +11,8 @@ import pytest
 from rag_research.config import build
 from rag_research.corpus.corpus import Corpus
 from rag_research.embed.hashing import Hashing, HashingConfig
-from rag_research.errors import ConfigError
+from rag_research.errors import ConfigError, ModelNotFoundError
+from rag_research.extract.rules import RulesConfig
 from rag_research.graph.subgraph import Subgraph
 from rag_research.index.flat import Flat
 from rag_research.index.rerank import CrossEncoder, NoReranker
@@ -19,8 +20,10 @@ from rag_research.llm.base import Request
 from rag_research.llm.scripted import Scripted
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.weights import resolve_model
 from rag_research.solve.trajectory import Trajectory
 from rag_research.systems.base import Parts
+from rag_research.systems.saved import build_index, open_index
 from rag_research.systems.tog3 import RERANKS, ToG3, ToG3Config, best
 from rag_research.trace import Trace
 from rag_research.types import Answer, Hit, Passage
@@ -307,3 +310,35 @@ def test_without_communities_no_node_is_one(tmp_path: Path) -> None:
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         build(ToG3Config, settings)
+
+
+def test_a_saved_index_is_asked_without_its_corpus(tmp_path: Path) -> None:
+    try:
+        resolve_model(RulesConfig().model)
+    except ModelNotFoundError:
+        pytest.skip("run: rag-research models fetch en-core-web-sm")
+    settings = ["system=tog3", "encoder=hashing", "llm=scripted"]
+    settings += ["system.graph.extractor=rules", "system.graph.communities=none"]
+    settings += [f"llm.replies=['Keld','{ENOUGH}','<answer>Keld']"]
+    build_index(CORPUS, tmp_path / "saved", settings)
+    answer, trace = open_index(tmp_path / "saved").ask(QUESTION)
+    assert (answer.text, answer.rounds) == ("Keld", 1)
+    assert {hit.id for hit in answer.evidence} >= {"film"}
+    assert names(trace) == ["retrieve", *ROUND, "synthesise"]
+
+
+def test_the_same_replies_give_the_same_bytes_in_whatever_order_the_corpus_is(
+    tmp_path: Path,
+) -> None:
+    def line(where: Path, corpus: Corpus) -> str:
+        told = script(
+            respond=["Mia Orr", "Keld"],
+            reflect=[SHORT, ENOUGH],
+            evolve_query=[ask(BORN)],
+            refine=[rows(["Mia Orr", "was born in", "Keld"], GUESS)],
+        )
+        answer, trace, _ = run(where, told, corpus)
+        kept = [{k: v for k, v in row.items() if k != "seconds"} for row in trace.lines()]
+        return json.dumps([kept, repr(answer)], default=str)
+
+    assert line(tmp_path / "1", CORPUS) == line(tmp_path / "2", Corpus(reversed(list(CORPUS))))

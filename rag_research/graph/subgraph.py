@@ -111,11 +111,12 @@ def _made(id: str, relation: Relation, known: dict[str, Element]) -> Element:
     if id in known:
         return known[id]
     chunk = known.get(relation.chunk)
+    score = chunk.score if chunk else 0.0
     return Element(
         id,
         "triplet",
         relation.text,
-        NEAR * chunk.score if chunk else 0.0,
+        min(score, NEAR * score),  # half of what is below zero would be more
         chunk.passages if chunk else (),
         relation,
     )

@@ -16,6 +16,7 @@ from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_edges import EDGE_FEATURES
 from rag_research.graph.path_features import NODE_FEATURES, SENTENCE_FEATURES
 from rag_research.graph.selector_checkpoint import save_selector
+from rag_research.index.flat import Flat
 from rag_research.index.rerank import NoReranker
 from rag_research.llm.scripted import Scripted
 from rag_research.models.path_selector import PathSelector
@@ -55,7 +56,7 @@ def indexed(name: str, tmp_path: Path, llm: Scripted, **settings: Any) -> tuple[
     encoder = Hashing(HashingConfig(dimension=128))
     system = kind(
         build(kind.Config, settings),
-        Parts(llm, encoder, PromptLibrary(), reranker=NoReranker.Config()),
+        Parts(llm, encoder, PromptLibrary(), Flat.Config(), NoReranker.Config()),
     )
     return system, system.index(CORPUS, ArtifactStore(tmp_path))
 
@@ -207,3 +208,17 @@ def test_t2rag_takes_propositions_of_found_passages(tmp_path: Path, selector: st
     found = next(line for line in trace.lines() if line["step"] == "retrieve")
     assert "Mia Orr directed Salt Road" in found["propositions"]
     assert {hit.id for hit in answer.evidence} == {"film", "person"}
+
+
+def test_tog3_reads_chunks_along_paths(tmp_path: Path, selector: str) -> None:
+    replies = {"extract": "[]", "respond": "Keld", "answer": "<answer>Keld"}
+    enough = '{"missing": "", "sufficient": true}'
+    llm = Scripted.of(lambda request: replies.get(request.purpose, enough))
+    settings = {"retrieval": "paths", "path_selector": selector, "graph": {"chunk_size": 100}}
+    system, index = indexed("tog3", tmp_path, llm, **settings)
+    answer, trace = solved(system, index)
+    nodes = [id for id, _ in next(trace.lines())["nodes"]]
+    assert len(nodes) == 5 and len(set(nodes)) == 5
+    assert all(id.startswith("chunk:") for id in nodes)
+    assert answer.text == "Keld"
+    assert {hit.id for hit in answer.evidence} == {id[6:].partition("@")[0] for id in nodes}

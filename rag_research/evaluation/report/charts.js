@@ -8,7 +8,10 @@ function responsive(draw) {
     const width = Math.round(place.clientWidth);
     if (width > 0 && width !== last) {
       last = width;
-      replace(place, draw(width));
+      const drawn = draw(width);
+      // On paper the drawing shrinks to the page.
+      drawn.setAttribute("viewBox", `0 0 ${drawn.getAttribute("width")} ${drawn.getAttribute("height")}`);
+      replace(place, drawn);
     }
   }).observe(place);
   return place;

@@ -53,6 +53,7 @@ function number(value, digits = 0) {
 
 function signed(value, digits = 1) {
   const text = number(Math.abs(value), digits);
+  if (Number(Math.abs(value).toFixed(digits)) === 0) return text;
   return (value < 0 ? "−" : "+") + text;
 }
 

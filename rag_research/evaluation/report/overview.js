@@ -75,7 +75,9 @@ function gapPlots(data, gaps) {
 }
 
 function differencesSection(data) {
-  if (!data.gaps.length) return null;
+  // An ablation's own section says the same.
+  const said = data.ablations.some((one) => data.runs.length && one.reference === data.runs[0].name);
+  if (!data.gaps.length || said) return null;
   return section("differences", "Differences",
     `Each run minus ${data.runs[0].name} on the same questions, in points, with 95 % bootstrap intervals; p after Holm over the runs. Where the interval holds zero, the questions do not tell the two apart.`,
     gapPlots(data, data.gaps));
@@ -84,7 +86,7 @@ function differencesSection(data) {
 function ablationSection(data) {
   if (!data.ablations.length) return null;
   return section("ablations", "Ablations", "Each ablation minus the full system on the same questions, with 95 % intervals; p after Holm.",
-    data.ablations.map((one) => [h("h3", null, one.name), gapPlots(data, one.rows), ablationQuestions(one)]));
+    data.ablations.map((one) => [h("h3", null, one.title), gapPlots(data, one.rows), ablationQuestions(one)]));
 }
 
 function ablationQuestions(one) {
@@ -208,14 +210,14 @@ const MEANINGS = {
 };
 
 function remarkableSection(data) {
-  const scored = data.questions.filter((question) => question.mean !== null);
+  const scored = data.questions.filter((question) => question.mean !== null && question.mean < 1);
   const worst = chosen(scored, { text: "", order: "worst" }).slice(0, 8);
   const apart = chosen(data.questions, { text: "", order: "disagreeing" }).filter((question) => question.disagree).slice(0, 8);
   if (!worst.length && !apart.length) return null;
   const list = (title, questions) => questions.length
     ? h("div", null, h("h3", null, title), h("ol", { class: "remarkable" }, questions.map((question) => remarkable(question, data)))) : null;
   return section("remarkable", "Worst and most disagreeing questions",
-    "Lowest mean score over the runs, dearest first; and widest apart between the runs. Each opens its traces.",
+    "Lowest mean score over the runs, most tokens first; and widest apart between the runs. Each opens its traces.",
     h("div", { class: "grid-of-plots" }, list("Worst", worst), list("Most disagreeing", apart)));
 }
 

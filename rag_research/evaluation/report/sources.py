@@ -105,7 +105,7 @@ def read_ablation(path: Path) -> dict[str, Any]:
 
     Returns:
         ``rows`` with ``name``, ``metric``, ``difference``, ``low``, ``high`` and ``holm``;
-        ``reference``, the name of the full system; ``questions`` by name.
+        ``title``; ``reference``, the name of the full system; ``questions`` by name.
 
     Raises:
         DataError: it holds no differences.
@@ -118,6 +118,7 @@ def read_ablation(path: Path) -> dict[str, Any]:
     more = told if isinstance(told, Mapping) else {}
     return {
         "rows": [{key: row[key] for key in (*wanted, "holm") if key in row} for row in rows],
+        "title": f"{more['system']} on {more['dataset']}" if "system" in more else path.parent.name,
         "reference": more.get("reference", "full"),
         "questions": {run["name"]: run.get("question") for run in more.get("runs", ())},
     }

@@ -143,9 +143,19 @@ function statePart(step, steps) {
 function callPart(call) {
   const cost = `${number(call.input_tokens)} in · ${number(call.output_tokens)} out · ${call.cached ? "cached" : seconds(call.seconds)}`;
   return later([h("span", { class: "what" }, "Prompt and reply"), ` ${call.prompt || call.purpose || ""}`, h("span", { class: "cost" }, ` ${cost}`)], () => [
-    ...(call.messages || []).map((message) => messagePart(message.role, message.content)),
+    ...promptParts(call.messages || []),
     messagePart("reply", call.reply ?? "", call.finish_reason && call.finish_reason !== "stop" ? `ended by ${call.finish_reason}` : ""),
   ], { class: "call" });
+}
+
+// The instruction and what was asked; worked examples between them, all alike, are opened apart.
+function promptParts(messages) {
+  const part = (message) => messagePart(message.role, message.content);
+  const first = messages.length && messages[0].role === "system" ? 1 : 0;
+  const examples = messages.slice(first, -1);
+  if (examples.length < 2) return messages.map(part);
+  return [...messages.slice(0, first).map(part), later(`${count(examples.length, "message")} of worked examples`, () => examples.map(part)),
+    part(messages[messages.length - 1])];
 }
 
 function messagePart(role, text, note) {

@@ -63,10 +63,11 @@ function tripletBoard(steps) {
   const heads = told.map((step) => (step.round ? `Round ${step.round}` : words(step.step)));
   return h("section", { class: "panel", "aria-label": "Triplets, from unknown to bound" },
     h("h3", null, "Triplets, from ? to bound"),
-    scrollable("Triplets over the rounds", h("table", { class: "board" },
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "#"), heads.map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", null, rows.map((row, n) => h("tr", null, h("th", { scope: "row" }, n + 1),
-        row.map((cell, step) => h("td", { class: cell ? cell.kind : "none" }, cell
+    // A phone lays the cells out as blocks, which would end the table for a screen reader but for the roles.
+    scrollable("Triplets over the rounds", h("table", { class: "board", role: "table" },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["#", ...heads].map((head) => h("th", { role: "columnheader", scope: "col" }, head)))),
+      h("tbody", { role: "rowgroup" }, rows.map((row, n) => h("tr", { role: "row" }, h("th", { role: "rowheader", scope: "row" }, n + 1),
+        row.map((cell, step) => h("td", { role: "cell", class: cell ? cell.kind : "none", "data-head": heads[step] }, cell
           ? [tripletElement(cell, step ? row[step - 1] : null), h("small", null, STATUS[cell.kind])] : "–"))))))));
 }
 

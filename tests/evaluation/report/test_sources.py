@@ -28,13 +28,14 @@ def test_a_run_and_a_folder_of_runs_are_each_read_once(folders) -> None:
 
 def test_an_ablation_is_its_differences_and_its_runs(folders) -> None:
     folders.write("t2rag", lambda n: True, name="full")
-    told = {"differences": [{**GAP, "p": 0.5, "holm": 0.6}], "reference": "full",
+    told = {"system": "t2rag", "dataset": "rivers", "differences": [{**GAP, "p": 0.5, "holm": 0.6}], "reference": "full",
             "runs": [{"name": "a", "question": "Does a matter?"}]}  # fmt: skip
     write(folders.root / "ablation.json", told)
     found = read_sources([folders.root])
     assert len(found.runs) == 1
     ablation = found.ablations["runs"]
     assert ablation["rows"] == [{**GAP, "holm": 0.6}]
+    assert ablation["title"] == "t2rag on rivers"
     assert ablation["questions"] == {"a": "Does a matter?"}
 
 

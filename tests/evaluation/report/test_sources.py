@@ -28,8 +28,13 @@ def test_a_run_and_a_folder_of_runs_are_each_read_once(folders) -> None:
 
 def test_an_ablation_is_its_differences_and_its_runs(folders) -> None:
     folders.write("t2rag", lambda n: True, name="full")
-    told = {"system": "t2rag", "dataset": "rivers", "differences": [{**GAP, "p": 0.5, "holm": 0.6}], "reference": "full",
-            "runs": [{"name": "a", "question": "Does a matter?"}]}  # fmt: skip
+    told = {
+        "system": "t2rag",
+        "dataset": "rivers",
+        "differences": [{**GAP, "p": 0.5, "holm": 0.6}],
+        "reference": "full",
+        "runs": [{"name": "a", "question": "Does a matter?"}],
+    }
     write(folders.root / "ablation.json", told)
     found = read_sources([folders.root])
     assert len(found.runs) == 1

@@ -19,27 +19,15 @@ from numpy.typing import NDArray
 
 from rag_research.corpus.corpus import Corpus
 from rag_research.embed.token_store import TokenStore, TokenTables
-from rag_research.extract.spans import merge_passages
-from rag_research.graph.corpus_entities import (
-    STOP_WORDS,
-    NameDictionary,
-    folded_words,
-    key_hash,
-    named,
-    title_key,
-)
+from rag_research.graph.corpus_arrays import Arrays, Integers, Places, corpus_arrays
+from rag_research.graph.corpus_entities import STOP_WORDS, NameDictionary, key_hash
 from rag_research.graph.passage_neighbours import Table, passage_neighbours
 from rag_research.index.dense import texts_fingerprint
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.runtime.progress import progress
 
 STAGE = "corpus-graph"
 VERSION = 2
 STOP_WORD_WEIGHT = 0.1
-
-Integers = NDArray[np.int64]
-Arrays = Mapping[str, NDArray[Any]]
-Places = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -165,141 +153,3 @@ def build_corpus_graph(
 def _mapped(array: NDArray[Any]) -> NDArray[Any]:
     """The same memory as a plain array: each use of a ``memmap`` costs microseconds more."""
     return np.asarray(array)
-
-
-def corpus_arrays(
-    corpus: Corpus, ids: Sequence[str], tables: TokenTables, places: Places | None = None
-) -> Arrays:
-    """Names and words of passages as arrays.
-
-    Args:
-        corpus: the passages.
-        ids: their order.
-        tables: sentences of the same passages in the same order.
-        places: see :func:`build_corpus_graph`.
-
-    Returns:
-        For K entities, R mentions (each entity once a sentence), V words:
-        ``titles`` and ``titles_start`` [N + 1]: the titles in UTF-8, joined;
-        ``entity_hash`` [K], sorted; ``entity_start`` [K + 1] and ``entity_passages``: the
-        passages that name each entity, or have it as their title;
-        ``title_entity`` [N], -1 without a title; ``titled_start`` [K + 1] and
-        ``titled_passages``: the passages of each title;
-        ``mention_start`` [N + 1], ``mention_entity`` [R], ``mention_sentence`` [R];
-        ``word_hash`` [V], sorted; ``word_df`` [V]; ``word_start`` [N + 1] and ``word_ids``: the
-        words of each passage, each once; ``title_word_start``, ``title_word_ids`` likewise;
-        ``length`` [N] in words; ``document`` [N] and ``position`` [N]: which document a passage
-        is a chunk of, and its place there.
-    """
-    passages = [corpus[id] for id in ids]
-    names = NameDictionary(passage.title for passage in passages)
-    mentions: list[list[tuple[str, int]]] = []
-    words: list[set[str]] = []
-    title_words: list[set[str]] = []
-    length = np.zeros(len(ids), np.int32)
-    titles = [title_key(passage.title) for passage in passages]
-    with progress("find names", len(ids)) as advance:
-        for row, passage in enumerate(passages):
-            first, last = tables.sentence_start[row], tables.sentence_start[row + 1]
-            starts = np.asarray(tables.sentence_offsets[first:last, 0])
-            mentions.append(_mentions(passage.contents, names, starts, int(first), titles[row]))
-            own = [word for word, _, _ in folded_words(passage.contents)]
-            words.append(set(own))
-            title_words.append(set(titles[row].split()))
-            length[row] = len(own)
-            advance()
-    arrays = _entity_arrays(mentions, titles)
-    arrays |= _word_arrays(words, title_words)
-    document, position = _documents(corpus, ids, places)
-    letters = [passage.title.encode("utf-8", "replace") for passage in passages]
-    arrays |= {
-        "titles": np.frombuffer(b"".join(letters), np.uint8),
-        "titles_start": np.cumsum([0, *map(len, letters)]).astype(np.int64),
-    }
-    return arrays | {"length": length, "document": document, "position": position}
-
-
-def _mentions(
-    text: str, names: NameDictionary, starts: NDArray[Any], first: int, title: str
-) -> list[tuple[str, int]]:
-    found = {
-        (key, first + max(int(np.searchsorted(starts, at, "right")) - 1, 0))
-        for key, places in named(text, names).items()
-        for at in places
-    }
-    if title:
-        found.add((title, first))
-    return sorted(found, key=lambda item: (item[1], item[0]))
-
-
-def _entity_arrays(
-    mentions: Sequence[Sequence[tuple[str, int]]], titles: Sequence[str]
-) -> dict[str, NDArray[Any]]:
-    keys = {key for own in mentions for key, _ in own}
-    hashes = {key: key_hash(key) for key in keys}
-    sorted_hashes = np.unique(np.fromiter(hashes.values(), np.uint64, len(hashes)))
-    number = {
-        key: int(place)
-        for key, place in zip(
-            hashes,
-            np.searchsorted(sorted_hashes, np.fromiter(hashes.values(), np.uint64, len(hashes))),
-            strict=True,
-        )
-    }
-    start = np.cumsum([0, *(len(own) for own in mentions)])
-    entity = np.array([number[key] for own in mentions for key, _ in own], np.int32)
-    sentence = np.array([s for own in mentions for _, s in own], np.int64)
-    passage = np.repeat(np.arange(len(mentions)), np.diff(start))
-    pairs = (
-        np.unique(np.stack([entity, passage], 1), axis=0)
-        if len(entity)
-        else np.empty((0, 2), np.int64)
-    )
-    title = np.array([number[key] if key else -1 for key in titles], np.int64)
-    order = np.argsort(title, kind="stable")
-    order = order[title[order] >= 0]
-    return {
-        "entity_hash": sorted_hashes,
-        "entity_start": _starts(pairs[:, 0], len(sorted_hashes)),
-        "entity_passages": pairs[:, 1].astype(np.int32),
-        "title_entity": title,
-        "titled_start": _starts(title[order], len(sorted_hashes)),
-        "titled_passages": order.astype(np.int32),
-        "mention_start": start.astype(np.int64),
-        "mention_entity": entity,
-        "mention_sentence": sentence,
-    }
-
-
-def _word_arrays(
-    words: Sequence[set[str]], title_words: Sequence[set[str]]
-) -> dict[str, NDArray[Any]]:
-    vocabulary = sorted({word for own in words for word in own})
-    hashes = np.array([key_hash(word) for word in vocabulary], np.uint64)
-    order = np.argsort(hashes)
-    number = {vocabulary[old]: new for new, old in enumerate(order)}
-    arrays: dict[str, NDArray[Any]] = {"word_hash": hashes[order]}
-    for name, sets in (("word", words), ("title_word", title_words)):
-        rows = [np.sort([number[word] for word in own if word in number]) for own in sets]
-        arrays[f"{name}_start"] = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
-        joined = np.concatenate(rows) if rows else np.empty(0)
-        arrays[f"{name}_ids"] = joined.astype(np.int32)
-    arrays["word_df"] = np.bincount(arrays["word_ids"], minlength=len(vocabulary))
-    return arrays
-
-
-def _starts(sorted_groups: NDArray[Any], count: int) -> Integers:
-    return np.searchsorted(sorted_groups, np.arange(count + 1)).astype(np.int64)
-
-
-def _documents(
-    corpus: Corpus, ids: Sequence[str], places: Places | None
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    if places is None:
-        places = {
-            id: (number, position)
-            for number, source in enumerate(merge_passages(corpus[id] for id in ids))
-            for position, id in enumerate(source.passages)
-        }
-    found = np.array([places[id] for id in ids], np.int32).reshape(-1, 2)
-    return found[:, 0], found[:, 1]

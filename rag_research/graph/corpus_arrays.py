@@ -1,0 +1,207 @@
+"""Names and words of a corpus as flat arrays, read one passage at a time.
+
+Strings do not outlive their passage: what is kept of a name or a word is its hash, so a million
+passages cost about a hundred numbers each.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_research.corpus.corpus import Corpus
+from rag_research.embed.token_store import TokenTables
+from rag_research.extract.spans import merge_passages
+from rag_research.graph.corpus_entities import (
+    NameDictionary,
+    folded_words,
+    key_hash,
+    named,
+    title_key,
+)
+from rag_research.runtime.progress import progress
+
+Integers = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+Arrays = Mapping[str, NDArray[Any]]
+Places = Mapping[str, tuple[int, int]]
+
+_REMEMBERED = 1 << 20  # hashes of recent words
+_LOOK_UP = 1 << 22  # words numbered at a time
+
+
+def corpus_arrays(
+    corpus: Corpus, ids: Sequence[str], tables: TokenTables, places: Places | None = None
+) -> Arrays:
+    """Names and words of passages as arrays.
+
+    Args:
+        corpus: the passages.
+        ids: their order.
+        tables: sentences of the same passages in the same order.
+        places: number of each passage's document, and its place there; found from ids such as
+            ``NAME#2`` when left out.
+
+    Returns:
+        For K entities, R mentions (each entity once a sentence), V words:
+        ``titles`` and ``titles_start`` [N + 1]: the titles in UTF-8, joined;
+        ``entity_hash`` [K], sorted; ``entity_start`` [K + 1] and ``entity_passages``: the
+        passages that name each entity, or have it as their title;
+        ``title_entity`` [N], -1 without a title; ``titled_start`` [K + 1] and
+        ``titled_passages``: the passages of each title;
+        ``mention_start`` [N + 1], ``mention_entity`` [R], ``mention_sentence`` [R];
+        ``word_hash`` [V], sorted; ``word_df`` [V]; ``word_start`` [N + 1] and ``word_ids``: the
+        words of each passage, each once; ``title_word_start``, ``title_word_ids`` likewise;
+        ``length`` [N] in words; ``document`` [N] and ``position`` [N]: which document a passage
+        is a chunk of, and its place there.
+    """
+    names = NameDictionary(corpus[id].title for id in ids)
+    hashed = lru_cache(_REMEMBERED)(key_hash)
+    words, title_words, mentions = _Rows(), _Rows(), _Rows()
+    sentences, lengths, titles = array("q"), array("i"), array("q")
+    title_hashes = array("Q")
+    with progress("find names", len(ids)) as advance:
+        for row, id in enumerate(ids):
+            passage = corpus[id]
+            title = title_key(passage.title)
+            first, last = tables.sentence_start[row], tables.sentence_start[row + 1]
+            starts = np.asarray(tables.sentence_offsets[first:last, 0])
+            found = _mentions(passage.contents, names, starts, int(first), title)
+            mentions.add(hashed(key) for key, _ in found)
+            sentences.extend(sentence for _, sentence in found)
+            own = [word for word, _, _ in folded_words(passage.contents)]
+            words.add(sorted({hashed(word) for word in own}))
+            title_words.add(sorted({hashed(word) for word in title.split()}))
+            lengths.append(len(own))
+            if title:
+                titles.append(row)
+                title_hashes.append(hashed(title))
+            advance()
+    titled = np.frombuffer(titles, np.int64), np.frombuffer(title_hashes, np.uint64)
+    arrays = _entity_arrays(mentions, *titled, len(ids))
+    arrays["mention_sentence"] = np.array(sentences, np.int64)
+    arrays |= _word_arrays(words, title_words)
+    document, position = _documents(corpus, ids, places)
+    letters = [corpus[id].title.encode("utf-8", "replace") for id in ids]
+    return arrays | {
+        "titles": np.frombuffer(b"".join(letters), np.uint8),
+        "titles_start": _ends(map(len, letters)),
+        "length": np.array(lengths, np.int32),
+        "document": document,
+        "position": position,
+    }
+
+
+class _Rows:
+    """Hashes of one passage after another."""
+
+    def __init__(self) -> None:
+        self._values = array("Q")
+        self._ends = array("q", [0])
+
+    def add(self, hashes: Iterable[int]) -> None:
+        """Those of the next passage."""
+        self._values.extend(hashes)
+        self._ends.append(len(self._values))
+
+    @property
+    def values(self) -> Hashes:
+        """All hashes, in order."""
+        return np.frombuffer(self._values, np.uint64)
+
+    @property
+    def start(self) -> Integers:
+        """Where each row starts, and the end. [N + 1]"""
+        return np.array(self._ends, np.int64)
+
+
+def _mentions(
+    text: str, names: NameDictionary, starts: NDArray[Any], first: int, title: str
+) -> list[tuple[str, int]]:
+    found = {
+        (key, first + max(int(np.searchsorted(starts, at, "right")) - 1, 0))
+        for key, places in named(text, names).items()
+        for at in places
+    }
+    if title:
+        found.add((title, first))
+    return sorted(found, key=lambda item: (item[1], item[0]))
+
+
+def _entity_arrays(
+    mentions: _Rows, titled: Integers, title_hashes: Hashes, count: int
+) -> dict[str, NDArray[Any]]:
+    hashes, entity = np.unique(mentions.values, return_inverse=True)
+    start = mentions.start
+    passage = np.repeat(np.arange(count), np.diff(start))
+    # A title is a mention of its passage's first sentence, so its hash is among them.
+    title = np.full(count, -1, np.int64)
+    title[titled] = np.searchsorted(hashes, title_hashes)
+    order = np.argsort(title, kind="stable")
+    order = order[title[order] >= 0]
+    named_in, passages = np.divmod(np.unique(entity * count + passage), max(count, 1))
+    return {
+        "entity_hash": hashes,
+        "entity_start": _starts(named_in, len(hashes)),
+        "entity_passages": passages.astype(np.int32),
+        "title_entity": title,
+        "titled_start": _starts(title[order], len(hashes)),
+        "titled_passages": order.astype(np.int32),
+        "mention_start": start,
+        "mention_entity": entity.astype(np.int32),
+    }
+
+
+def _word_arrays(words: _Rows, title_words: _Rows) -> dict[str, NDArray[Any]]:
+    vocabulary = np.unique(words.values)
+    ids = _numbers(vocabulary, words.values)
+    title_ids = _numbers(vocabulary, title_words.values)
+    known = title_ids >= 0
+    kept_before = np.concatenate([[0], np.cumsum(known)])
+    return {
+        "word_hash": vocabulary,
+        "word_start": words.start,
+        "word_ids": ids,
+        "title_word_start": kept_before[title_words.start],
+        "title_word_ids": title_ids[known],
+        "word_df": np.bincount(ids, minlength=len(vocabulary)),
+    }
+
+
+def _numbers(vocabulary: Hashes, hashes: Hashes) -> NDArray[np.int32]:
+    """The place of each hash in the vocabulary, -1 where it is not there."""
+    numbers = np.full(len(hashes), -1, np.int32)
+    if not len(vocabulary):
+        return numbers
+    for first in range(0, len(hashes), _LOOK_UP):
+        part = hashes[first : first + _LOOK_UP]
+        place = np.minimum(np.searchsorted(vocabulary, part), len(vocabulary) - 1)
+        numbers[first : first + _LOOK_UP] = np.where(vocabulary[place] == part, place, -1)
+    return numbers
+
+
+def _starts(sorted_groups: NDArray[Any], count: int) -> Integers:
+    return np.searchsorted(sorted_groups, np.arange(count + 1)).astype(np.int64)
+
+
+def _ends(sizes: Iterable[int]) -> Integers:
+    return np.cumsum(np.fromiter(chain([0], sizes), np.int64))
+
+
+def _documents(
+    corpus: Corpus, ids: Sequence[str], places: Places | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if places is None:
+        places = {
+            id: (number, position)
+            for number, source in enumerate(merge_passages(corpus[id] for id in ids))
+            for position, id in enumerate(source.passages)
+        }
+    found = np.array([places[id] for id in ids], np.int32).reshape(-1, 2)
+    return found[:, 0], found[:, 1]

@@ -154,7 +154,8 @@ function scatter(title, points, name) {
       drawn.append(s("line", { class: "grid", x1: left, x2: right, y1: py(level), y2: py(level) }),
         s("text", { class: "tick", x: left - 6, y: py(level) + 4, "text-anchor": "end" }, tick(level)));
     }
-    const places = numeric ? ticks(x0, x1, 4).map((v) => [v, log ? `10^${tick(v)}` : tick(v)]) : kinds.map((kind, n) => [n, kind]);
+    const tried = [...new Set(scaled)].sort((a, b) => a - b);
+    const places = numeric ? (tried.length <= 5 && !log ? tried : ticks(x0, x1, 4)).map((v) => [v, log ? `10^${tick(v)}` : tick(v)]) : kinds.map((kind, n) => [n, kind]);
     for (const [value, label] of places) {
       drawn.append(s("text", { class: "tick", x: px(value), y: bottom + 16, "text-anchor": "middle" }, short(label, 16)));
     }

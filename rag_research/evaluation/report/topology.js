@@ -71,20 +71,31 @@ function edgeLegend() {
     h("li", null, "area: energy"));
 }
 
-function threadDrawing(threads, spans, graph, view, label, width, seq) {
+// Titles beside the threads where there is room, above them on a phone.
+function threadPlaces(threads, width) {
+  const aside = width >= 620;
+  const [left, tall, down] = aside ? [212, 46, 24] : [24, 66, 44];
   const longest = Math.max(...threads.map((thread) => thread.length));
-  const gap = Math.max(30, Math.min(110, (width - 40) / longest));
-  const wide = Math.max(width, 40 + longest * gap);
-  const tall = 66;
-  const most = Math.max(...spans.map((span) => span.energy), 1e-9);
+  const gap = Math.max(30, Math.min(96, (width - left - 70) / longest));
   const places = [];
+  // Every other thread is moved, so that edges between first spans do not lie on one line.
   threads.forEach((thread, row) => thread.forEach((span, n) => {
-    places[span.number] = [24 + n * gap, row * tall + 44];
+    places[span.number] = [left + 0.32 * gap * (row % 2) + n * gap, row * tall + down];
   }));
-  const drawn = s("svg", { width: wide, height: threads.length * tall + 8, role: "img", "aria-label": label });
-  for (const [a, b, weight, ...values] of graph ? graph.links : []) drawn.append(edge(places[a], places[b], weight, values, spans[a], spans[b]));
-  threads.forEach((thread, row) => drawn.append(
-    s("text", { class: "thread", x: 4, y: row * tall + 17 }, short(documentTitle(thread, view), wide / 7.6))));
+  const title = (row) => (aside ? { x: 0, y: row * tall + down + 4, room: left - 26 } : { x: 4, y: row * tall + 17, room: width });
+  return { places, title, tall, wide: Math.max(width, left + longest * gap + 60), high: threads.length * tall + 8 };
+}
+
+function threadDrawing(threads, spans, graph, view, label, width, seq) {
+  const { places, title, tall, wide, high } = threadPlaces(threads, width);
+  const most = Math.max(...spans.map((span) => span.energy), 1e-9);
+  const drawn = s("svg", { width: wide, height: high, role: "img", "aria-label": label });
+  for (const [a, b, weight, ...values] of graph ? graph.links : []) drawn.append(edge(places[a], places[b], weight, values, spans[a], spans[b], tall));
+  threads.forEach((thread, row) => {
+    const { x, y, room } = title(row);
+    const name = documentTitle(thread, view);
+    drawn.append(s("text", { class: "thread", x, y }, s("title", null, name), short(name, room / 6.9)));
+  });
   for (const span of spans) {
     const [x, y] = places[span.number];
     const r = 3 + 10 * Math.sqrt(span.energy / most);
@@ -97,12 +108,12 @@ function threadDrawing(threads, spans, graph, view, label, width, seq) {
   return drawn;
 }
 
-function edge(from, to, weight, values, a, b) {
+// Reading order is a line; other edges bow out, the further the threads are apart the more.
+function edge([x1, y1], [x2, y2], weight, values, a, b, tall) {
   const kind = EDGES[values.indexOf(Math.max(...values))];
-  const [[x1, y1], [x2, y2]] = [from, to];
-  // In one thread a line; between threads a bow, so that edges over the same nodes stay apart.
-  const bend = y1 === y2 ? (kind === "narrative" ? 0 : -16) : 18;
-  const path = `M${x1} ${y1}Q${(x1 + x2) / 2 + (y1 === y2 ? 0 : bend)} ${(y1 + y2) / 2 + (y1 === y2 ? bend : 0)} ${x2} ${y2}`;
+  const apart = Math.abs(y1 - y2) / tall;
+  const [across, up] = apart ? [10 + 13 * apart, 0] : [0, kind === "narrative" ? 0 : -18];
+  const path = `M${x1} ${y1}Q${(x1 + x2) / 2 + across} ${(y1 + y2) / 2 + up} ${x2} ${y2}`;
   return s("path", { class: `edge ${kind}${a.kept && b.kept ? " strong" : ""}`, d: path, "stroke-width": (0.8 + 2.4 * Math.min(1, weight)).toFixed(2) });
 }
 

@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rag_research.evaluation.costs import Calls, calls_of, cost_sheet
 from rag_research.evaluation.paired import Gap, gaps_to
 from rag_research.evaluation.records import write_text
 from rag_research.evaluation.results import Results
-from rag_research.evaluation.series import Calls, calls_of, code_note
+from rag_research.evaluation.series import code_note
 from rag_research.evaluation.sheets import Sheet, gaps_sheet, render, results_sheet
 from rag_research.trace import plain
 
@@ -119,58 +120,3 @@ class AblationStudy:
         self.directory.mkdir(parents=True, exist_ok=True)
         write_text(self.directory / FILE, self.show("json") + "\n")
         write_text(self.directory / "ablation.md", self.show("markdown") + "\n")
-
-
-def cost_sheet(results: Sequence[Results], notes: Sequence[str] = ()) -> Sheet:
-    """Calls, tokens and seconds of runs, and how often the store answered.
-
-    Args:
-        results: the first is what factors refer to.
-        notes: more to say below the table.
-    """
-    head = ["run", "LLM calls", "reused", "sent", "tokens/q", "x", "s/q", "x", "index tokens"]
-    rows = []
-    first = results[0]
-    for run in results:
-        calls, index = calls_of(run), run.index_total
-        rows.append(
-            [
-                run.name,
-                str(calls.asked),
-                _percent(calls.rate),
-                str(calls.asked - calls.reused),
-                f"{_tokens(run):.0f}",
-                _factor(_tokens(run), _tokens(first)),
-                f"{_seconds(run):.2f}",
-                _factor(_seconds(run), _seconds(first)),
-                str(index.input_tokens + index.output_tokens),
-            ]
-        )
-    total = sum((calls_of(run) for run in results), Calls())
-    return Sheet(
-        "Cost",
-        [head, *rows],
-        [
-            f"LLM calls of index and questions; reused: the share that the store answered, "
-            f"{_percent(total.rate)} of {total.asked} calls in all. Tokens are input plus output "
-            f"of a question, cached calls included; x is the factor to {first.name}. Cached "
-            "replies take no seconds.",
-            *notes,
-        ],
-    )
-
-
-def _tokens(run: Results) -> float:
-    return (run.query_total.input_tokens + run.query_total.output_tokens) / max(1, run.asked)
-
-
-def _seconds(run: Results) -> float:
-    return run.seconds.get("a_question", 0.0)
-
-
-def _factor(value: float, reference: float) -> str:
-    return f"{value / reference:.2f}" if reference else "-"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rag_research.errors import ConfigError
-from rag_research.evaluation.ablation import cost_sheet
 from rag_research.evaluation.comparable import distinct_names, require_comparable
+from rag_research.evaluation.costs import cost_sheet
 from rag_research.evaluation.paired import gaps_to
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.series import code_note

@@ -12,8 +12,8 @@ from typing import Any
 from rag_research.config.fingerprint import fingerprint
 from rag_research.config.schema import ExperimentConfig
 from rag_research.evaluation.ablate import placed
-from rag_research.evaluation.ablation import cost_sheet
 from rag_research.evaluation.choices import split_choices
+from rag_research.evaluation.costs import cost_sheet
 from rag_research.evaluation.dry_run import estimate
 from rag_research.evaluation.paired import Gap, gaps_to
 from rag_research.evaluation.paper_table import PaperTable, load_table, table_configs

@@ -19,9 +19,9 @@ from rag_research.config.build import build, to_dict
 from rag_research.config.fingerprint import canonical_json
 from rag_research.config.schema import ExperimentConfig
 from rag_research.errors import ConfigError, DataError
+from rag_research.evaluation.costs import calls_of
 from rag_research.evaluation.results import FILE, Results
 from rag_research.evaluation.runner import evaluate
-from rag_research.evaluation.series import calls_of
 from rag_research.systems.assemble import Models
 from rag_research.trace import plain
 

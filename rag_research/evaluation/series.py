@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rag_research.config.fingerprint import fingerprint
@@ -18,38 +18,6 @@ from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.assemble import Models, load_models
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """LLM calls of a run, and how many of them asked no model.
-
-    Args:
-        asked: what index and questions are made of, work found in the store included.
-        reused: found in the store: replies in the cache, and whole artefacts.
-    """
-
-    asked: int = 0
-    reused: int = 0
-
-    @property
-    def rate(self) -> float | None:
-        """Reused share of all calls, 0 to 1; ``None`` for a run without calls."""
-        return self.reused / self.asked if self.asked else None
-
-    def __add__(self, other: Calls) -> Calls:
-        return Calls(self.asked + other.asked, self.reused + other.reused)
-
-
-def calls_of(results: Results) -> Calls:
-    """The calls of one run.
-
-    Questions count what their own calls found in the cache, so an interruption changes
-    nothing. An index counts as reused what this run did not send to the model for it.
-    """
-    index, query = results.index_total, results.query_total
-    sent = results.provenance.get("calls_sent", {}).get("index", index.calls)
-    return Calls(index.calls + query.calls, max(0, index.calls - sent) + query.cached_calls)
 
 
 def load_dataset(config: ExperimentConfig) -> Dataset:

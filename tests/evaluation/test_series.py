@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from rag_research.evaluation.costs import Calls, calls_of
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.runner import evaluate
-from rag_research.evaluation.series import Calls, calls_of, code_note, finished, load_dataset
+from rag_research.evaluation.series import code_note, finished, load_dataset
 from rag_research.prompts.library import PromptLibrary
 
 Change = Callable[[dict[str, Any]], None]

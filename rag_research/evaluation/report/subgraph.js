@@ -47,7 +47,7 @@ function entityDrawing(rows, label, width) {
   const links = rows.map(({ triplet, change }) => ({ from: place(String(triplet[0])), to: place(String(triplet[2])), triplet, change }));
   const nodes = [...names.values()];
   const pad = Math.min(84, width / 5);
-  const height = Math.min(520, Math.max(150, 70 * Math.ceil(Math.sqrt(nodes.length)) + 30));
+  const height = Math.min(640, (width < 500 ? 1.6 : 1) * Math.max(150, 70 * Math.ceil(Math.sqrt(nodes.length)) + 30));
   const points = springs(nodes.length, links.map((link) => [link.from, link.to]), width - 2 * pad, height - 56)
     .map(([x, y]) => [x + pad, y + 28]);
   const drawn = s("svg", { width, height, role: "img", "aria-label": `${label}. ${rows.map((row) => row.triplet.slice(0, 3).join(" ")).join("; ")}.` });
@@ -63,9 +63,18 @@ function entityDrawing(rows, label, width) {
 function relation([x1, y1], [x2, y2], triplet, change) {
   const origin = String(triplet[3] || "extracted");
   return s("g", { class: "link" }, s("title", null, `${triplet.slice(0, 3).join(" — ")} (${ORIGINS[origin] || origin}, ${change})`),
-    s("line", { class: `relation ${origin} ${change}`, x1, y1, x2, y2 }),
+    s("line", { class: `relation ${origin} ${change}`, x1, y1, x2, y2 }), arrow(x1, y1, x2, y2, origin),
     s("text", { class: "predicate", x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 14, "text-anchor": "middle" },
       short(String(triplet[1]), Math.max(10, Math.hypot(x2 - x1, y2 - y1) / 6.4))));
+}
+
+// A small triangle before the object, so that the direction shows.
+function arrow(x1, y1, x2, y2, origin) {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length < 24) return null;
+  const [x, y] = [(x2 - x1) / length, (y2 - y1) / length];
+  const at = (along, aside) => `${(x2 - x * along - y * aside).toFixed(1)},${(y2 - y * along + x * aside).toFixed(1)}`;
+  return s("polygon", { class: `arrowhead ${origin}`, points: [at(7, 0), at(15, 4), at(15, -4)].join(" ") });
 }
 
 function changeList(rows) {

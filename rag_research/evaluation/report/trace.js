@@ -82,6 +82,10 @@ function stepCard(step, steps, view) {
 function specialParts(step, steps, view, drawn) {
   const parts = [];
   const told = (names) => names.forEach((name) => drawn.add(name));
+  if (typeof step.query === "string" && isSubgraph(step)) {
+    told(["query"]);
+    parts.push(h("dl", { class: "fields" }, h("dt", null, "Query"), h("dd", null, step.query)));
+  }
   if (typeof step.answer === "string") {
     told(["answer"]);
     parts.push(h("p", { class: "answer" }, hidden("Answer: "), step.answer || "(no answer)"));

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.graph.corpus_entities import folded_words
 from rag_research.graph.corpus_arrays import Arrays
+from rag_research.graph.corpus_entities import folded_words
 from rag_research.graph.corpus_graph import STOP_WORD_WEIGHT, CorpusGraph
 from rag_research.graph.path_candidates import Asked
 from rag_research.graph.ragged import among, gather_runs, reduce_by_key

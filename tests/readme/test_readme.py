@@ -41,10 +41,23 @@ def test_the_python_example_runs_offline(tmp_path: Path) -> None:
     assert "'Ines Okafor'" in done.stdout
 
 
+def anchors(text: str) -> set[str]:
+    """Headings as GitHub names them in links."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
 @pytest.mark.parametrize("text", DOCS, ids=lambda text: text.splitlines()[0])
 def test_links_lead_somewhere(text: str) -> None:
-    targets = [t for t in re.findall(r"\]\(([^)]+)\)", text) if "://" not in t]
-    assert [t for t in targets if not ((ROOT / t).exists() or (ROOT / "docs" / t).exists())] == []
+    broken = []
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
+    for target in (t for t in re.findall(r"\]\(([^)]+)\)", prose) if "://" not in t):
+        name, _, anchor = target.partition("#")
+        page = next((p for p in (ROOT / name, ROOT / "docs" / name) if name and p.exists()), None)
+        there = text if not name else page.read_text("utf-8") if page and anchor else ""
+        if (name and page is None) or (anchor and anchor not in anchors(there)):
+            broken.append(target)
+    assert broken == []
 
 
 def test_named_folders_and_commands_exist() -> None:

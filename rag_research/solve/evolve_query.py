@@ -86,5 +86,6 @@ def read_sub_question(value: Any) -> str:
         asked = asked[0] if asked else ""
     if asked is not None and not isinstance(asked, str):
         raise ParseError(f"'question' must be a string, got {type(asked).__name__}.")
-    text = " ".join((asked or "").split())
+    first, mark, _ = (asked or "").partition("?")
+    text = " ".join((first + mark).split())
     return "" if normalise_answer(text) in NOTHING else text

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rag_research.config import slot
 from rag_research.config.fingerprint import fingerprint
@@ -30,8 +30,11 @@ from rag_research.index.dense import build_dense, texts_fingerprint
 from rag_research.llm.resumable import added
 from rag_research.registry import EXTRACTORS
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.solve.provenance import names_both
 from rag_research.systems.base import Index, Parts
 from rag_research.types import Passage, Triplet
+
+Triplets = Mapping[str, tuple[Triplet, ...]]
 
 STAGE = "heterogeneous-graph"
 VERSION = 1
@@ -47,6 +50,9 @@ class CommunityGraphConfig:
             are about 1,350 tokens of the default model.
         chunk_overlap: words shared by neighbouring chunks of one passage.
         extractor: where triplets come from. ``rules`` asks no model and describes no entity.
+        support: triplets whose subject and object both stand in their chunk, or all that the
+            extractor gives. Differs from the paper: a small model copies facts from the worked
+            examples of its prompt, and what it copied would be found and believed.
         triplets_per_chunk: most triplets kept of a chunk, the first ones, whoever extracts.
         communities: how they are found, or ``none``.
         community_size: a community with more entities is partitioned further.
@@ -61,6 +67,7 @@ class CommunityGraphConfig:
     chunk_size: int = 1024
     chunk_overlap: int = 20
     extractor: Any = slot(EXTRACTORS, "chunk_triplets")
+    support: Literal["named", "trusted"] = "named"
     triplets_per_chunk: int = 2
     communities: Method = "leiden"
     community_size: int = 5
@@ -103,15 +110,17 @@ def build_community_graph(
     Returns:
         ``data["graph"]`` is a :class:`~rag_research.graph.heterogeneous.HeterogeneousGraph`;
         ``retrievers`` rank the nodes of one kind each. Counts: ``entities``, ``relations``,
-        ``communities``, ``unsplit`` (communities above the size limit), and what extractor and
-        summaries report.
+        ``communities``, ``unsplit`` (communities above the size limit), ``unsupported`` (triplets
+        whose chunk does not name both ends), ``surplus`` (triplets beyond those kept of a chunk),
+        and what extractor and summaries report.
     """
     chunks = chunk_passages(corpus, config.chunk_size, config.chunk_overlap, "words")
     extractor = EXTRACTORS.get(config.extractor.name)(config.extractor)
     extraction: Extraction = extractor.extract(
         Corpus(map(_as_passage, chunks)), store, parts.llm, parts.prompts, parts.concurrency
     )
-    kept = {id: rows[: config.triplets_per_chunk] for id, rows in extraction.triplets.items()}
+    supported = SUPPORTS[config.support](extraction.triplets, chunks)
+    kept = {id: rows[: config.triplets_per_chunk] for id, rows in supported.items()}
     entity_graph = build_entity_graph(kept, extraction.entities)
     communities = find_communities(
         entity_graph.edges,
@@ -129,6 +138,10 @@ def build_community_graph(
     graph, retrievers = _embedded(
         chunks, entity_graph, members, summaries.texts, config.hub_limit, store, parts
     )
+
+    def total(rows: Triplets) -> int:
+        return sum(map(len, rows.values()))
+
     sizes = {
         "entities": len(graph.entities),
         "relations": len(graph.relations),
@@ -143,10 +156,28 @@ def build_community_graph(
         "failed_summaries": summaries.failed,
         "reused_summaries": summaries.reused,
         **{k: n for k, n in extraction.report.items() if k not in ("passages", "triplets")},
-        "surplus": sum(map(len, extraction.triplets.values())) - sum(map(len, kept.values())),
+        "unsupported": total(extraction.triplets) - total(supported),
+        "surplus": total(supported) - total(kept),
     }
     usage = added(extraction.usage, summaries.usage)
     return Index(corpus, retrievers, {"graph": graph}, counts, usage)
+
+
+def named_in_chunk(triplets: Triplets, chunks: Sequence[Chunk]) -> Triplets:
+    """The triplets whose chunk names subject and object, title included."""
+    contents = {chunk.id: chunk.contents for chunk in chunks}
+    return {
+        id: tuple(row for row in rows if names_both(contents[id], row))
+        for id, rows in triplets.items()
+    }
+
+
+def as_extracted(triplets: Triplets, chunks: Sequence[Chunk]) -> Triplets:
+    """All of them."""
+    return triplets
+
+
+SUPPORTS = {"named": named_in_chunk, "trusted": as_extracted}
 
 
 def community_texts(

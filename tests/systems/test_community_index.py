@@ -58,7 +58,10 @@ def towns(request: Request) -> str:
 
 
 def passages(numbers: Iterable[int]) -> list[Passage]:
-    return [Passage(f"p{n}", "", f"roads of {n}") for n in numbers]
+    return [
+        Passage(f"p{n}", "", f"Town {n} lies between Town {n // 2} and Hill {n % 7}, roads of {n}")
+        for n in numbers
+    ]
 
 
 def run(
@@ -130,7 +133,7 @@ def test_a_grown_corpus_equals_one_from_scratch_and_keeps_finished_work(tmp_path
     scratch, _ = run(tmp_path / "scratch", large)
     assert same(grown, scratch)
     extracted = [r.messages[-1].content for r in requests if r.purpose == "extract"]
-    assert extracted == ["roads of 31", "roads of 32"]
+    assert extracted == [passage.text for passage in large[-2:]]
     summarised = [r for r in requests if r.purpose == "summarise"]
     assert len(summarised) == grown.counts["communities"] - grown.counts["reused_summaries"]
     assert grown.counts["reused_summaries"] > 0
@@ -138,11 +141,12 @@ def test_a_grown_corpus_equals_one_from_scratch_and_keeps_finished_work(tmp_path
         p: u.calls for p, u in scratch.usage.items()
     }
     # A new component leaves all others alone: only its own summary is asked for.
-    apart = [*small, Passage("x", "", "apart")]
+    told = "The Isle is apart, in a Lake"
+    apart = [*small, Passage("x", "", told)]
 
     def script(request: Request) -> str:
         asked = request.messages[-1].content
-        return json.dumps([fact("Isle", "lies in", "Lake")]) if asked == "apart" else towns(request)
+        return json.dumps([fact("Isle", "lies in", "Lake")]) if asked == told else towns(request)
 
     more, requests = run(tmp_path / "grown", apart, script)
     assert [r.purpose for r in requests] == ["extract", "summarise"]
@@ -202,7 +206,10 @@ def test_an_empty_corpus_gives_an_empty_graph(tmp_path: Path) -> None:
 def test_a_flood_of_triplets_is_cut_and_counted(tmp_path: Path) -> None:
     flood = json.dumps([fact("Hub", "knows", f"Thing {n}") for n in range(10_000)])
     index, _ = run(
-        tmp_path, passages([1]), lambda r: flood if r.purpose == "extract" else "A summary."
+        tmp_path,
+        passages([1]),
+        lambda r: flood if r.purpose == "extract" else "A summary.",
+        support="trusted",
     )
     assert (index.counts["relations"], index.counts["excess"]) == (2, 9_998)
 
@@ -215,6 +222,7 @@ def test_a_hub_with_ten_thousand_relations_is_one_community(tmp_path: Path) -> N
         lambda r: flood if r.purpose == "extract" else "A summary.",
         extractor={"name": "chunk_triplets", "limit": 10_000},
         triplets_per_chunk=10_000,
+        support="trusted",
         hub_limit=30,
     )
     graph = graph_of(index)
@@ -223,6 +231,17 @@ def test_a_hub_with_ten_thousand_relations_is_one_community(tmp_path: Path) -> N
     triplet = graph.of_kind("triplet")[0].id
     assert len(graph.neighbours(triplet)) == 30 + 1 + 1  # triplets, community, chunk
     assert graph.passages(graph.of_kind("community")[0].id) == ("p1",)
+
+
+def test_what_the_chunk_does_not_name_is_counted_and_left_out(tmp_path: Path) -> None:
+    copied = [fact("Town 1", "leads to", "Nowhere"), fact("Town 1", "leads to", "town 0")]
+    script = {"extract": json.dumps(copied), "summarise": "A summary."}
+    named, _ = run(tmp_path, passages([1]), lambda r: script[r.purpose])
+    assert [r.triplet.object for r in graph_of(named).relations.values()] == ["town 0"]
+    assert (named.counts["relations"], named.counts["unsupported"]) == (1, 1)
+    trusted, asked = run(tmp_path, passages([1]), lambda r: script[r.purpose], support="trusted")
+    assert (trusted.counts["relations"], trusted.counts["unsupported"]) == (2, 0)
+    assert {request.purpose for request in asked} == {"summarise"}  # chunks are not read again
 
 
 def test_long_passages_become_overlapping_chunks(tmp_path: Path) -> None:
@@ -295,7 +314,8 @@ def test_the_dry_run_counts_one_summary_a_chunk_at_most(tmp_path: Path) -> None:
     parts = Parts(llm, Hashing(HashingConfig()), PromptLibrary())
     corpus = Corpus(passages(range(6)))
 
-    build_community_graph(CommunityGraphConfig(), corpus, ArtifactStore(tmp_path), parts)
+    config = CommunityGraphConfig(support="trusted")
+    build_community_graph(config, corpus, ArtifactStore(tmp_path), parts)
     assert {purpose: usage.calls for purpose, usage in llm.usage.items()} == {
         "extract": 6,
         "summarise": 6,

@@ -20,7 +20,7 @@ _BATCH_FOR_SPECTRUM = 16
 
 # A guess with room: the benchmark's graphs of 50 and 100 spans have at most 0.60 and 0.64. Where it
 # is larger, as on a long path, there are more steps; knowing it costs more than it saves.
-_SECOND_EIGENVALUE_OF_BLOCKS = 0.8
+_SECOND_EIGENVALUE_OF_BLOCKS = 0.7
 
 # Below it the walk hardly returns: the number of steps, about 1 / restart, has no end in practice.
 _LEAST_RESTART = 1e-6

@@ -1,6 +1,7 @@
 // Where the nodes of a small graph go: springs from a circle, the same picture every time.
 
 const STEPS = 250;
+const BAND_GAP = 64;
 
 // links: pairs of node numbers. Returns a list of [x, y] inside the box.
 function springs(count, links, width, height) {
@@ -25,6 +26,37 @@ function springs(count, links, width, height) {
     });
   }
   return places;
+}
+
+// Places of nodes whose connected components lie in bands, one below the other, each as wide as all.
+function bands(count, links, width, bandHeight) {
+  const group = Array.from({ length: count }, (_, n) => n);
+  const root = (n) => (group[n] === n ? n : root(group[n]));
+  links.forEach(([a, b]) => { group[Math.max(root(a), root(b))] = Math.min(root(a), root(b)); });
+  const members = new Map();
+  group.forEach((_, n) => members.set(root(n), [...(members.get(root(n)) || []), n]));
+  const places = [];
+  let top = 0;
+  for (const own of members.values()) {
+    const number = new Map(own.map((n, at) => [n, at]));
+    const inner = links.filter(([a]) => number.has(a)).map(([a, b]) => [number.get(a), number.get(b)]);
+    const height = bandHeight(own.length);
+    const found = stretched(springs(own.length, inner, width, height), width, height);
+    own.forEach((n, at) => { places[n] = [found[at][0], found[at][1] + top]; });
+    top += height + BAND_GAP;
+  }
+  return { places, height: Math.max(0, top - BAND_GAP) };
+}
+
+// The same places, filling the box; on a line across its middle where they have no extent.
+function stretched(places, width, height) {
+  const fill = (axis, size) => {
+    const values = places.map((place) => place[axis]);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return (value) => (high - low < 1 ? size / 2 : ((value - low) / (high - low)) * size);
+  };
+  const [across, down] = [fill(0, width), fill(1, height)];
+  return places.map(([x, y]) => [across(x), down(y)]);
 }
 
 function repel(places, moves, ideal) {

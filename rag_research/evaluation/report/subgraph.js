@@ -47,9 +47,10 @@ function entityDrawing(rows, label, width) {
   const links = rows.map(({ triplet, change }) => ({ from: place(String(triplet[0])), to: place(String(triplet[2])), triplet, change }));
   const nodes = [...names.values()];
   const pad = Math.min(84, width / 5);
-  const height = Math.min(640, (width < 500 ? 1.6 : 1) * Math.max(150, 70 * Math.ceil(Math.sqrt(nodes.length)) + 30));
-  const points = springs(nodes.length, links.map((link) => [link.from, link.to]), width - 2 * pad, height - 56)
-    .map(([x, y]) => [x + pad, y + 28]);
+  const laid = bands(nodes.length, links.map((link) => [link.from, link.to]), width - 2 * pad,
+    (size) => (size < 3 ? 0 : (width < 500 ? 70 : 50) * Math.ceil(Math.sqrt(size)) - 40));
+  const height = laid.height + 64;
+  const points = laid.places.map(([x, y]) => [x + pad, y + 30]);
   const drawn = s("svg", { width, height, role: "img", "aria-label": `${label}. ${rows.map((row) => row.triplet.slice(0, 3).join(" ")).join("; ")}.` });
   links.forEach(({ from, to, triplet, change }) => drawn.append(relation(points[from], points[to], triplet, change)));
   nodes.forEach((node, n) => {

@@ -41,7 +41,7 @@ function bands(count, links, width, bandHeight) {
     const number = new Map(own.map((n, at) => [n, at]));
     const inner = links.filter(([a]) => number.has(a)).map(([a, b]) => [number.get(a), number.get(b)]);
     const height = bandHeight(own.length);
-    const found = stretched(springs(own.length, inner, width, height), width, height);
+    const found = stretched(springs(own.length, inner, width, Math.max(height, 1)), width, height);
     own.forEach((n, at) => { places[n] = [found[at][0], found[at][1] + top]; });
     top += height + BAND_GAP;
   }

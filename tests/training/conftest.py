@@ -1,11 +1,13 @@
 """A small world of documents on two subjects, and a run over it."""
 
+import importlib.util
 import json
 import random
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -182,3 +184,18 @@ def in_two_processes() -> Callable[[str, list[str]], None]:
         assert "GLOBAL_RANK: 1, MEMBER: 2/2" in done.stderr
 
     return run
+
+
+@pytest.fixture(scope="session")
+def training_script() -> Callable[[str], ModuleType]:
+    """Loads a script of ``train/``."""
+
+    def load(name: str) -> ModuleType:
+        path = ROOT / "train" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"train_{name}", path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

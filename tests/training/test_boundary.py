@@ -1,11 +1,9 @@
 """The training command as a user runs it: debug run, training, resume, export, two processes."""
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
@@ -13,24 +11,13 @@ import torch
 from rag_research.errors import ArtifactError, ModelNotFoundError
 from rag_research.extract.boundary import Boundary
 from rag_research.extract.boundary_checkpoint import load_checkpoint, load_table
-from rag_research.runtime.figures import read_history, read_summary
+from rag_research.runtime.figures import read_history
 from rag_research.training.boundary_run import MONITOR
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def command() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("train_boundary", ROOT / "train" / "boundary.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_debug_run_leaves_nothing(command: ModuleType, settings: list[str], tmp_path: Path) -> None:
-    assert command.main([*settings, "trainer=debug"]) == 0
-    assert not list((tmp_path / "run").glob("*.safetensors"))
+def command(training_script: Callable[[str], ModuleType]) -> ModuleType:
+    return training_script("boundary")
 
 
 def test_a_trained_network_finds_the_joins(
@@ -123,43 +110,6 @@ def test_mixed_precision_and_focal_loss(
     assert command.main([*words, "data.rejoined=1", "data.soft_ends=0.1"]) == 0
     network = load_checkpoint(str(tmp_path / "run" / "boundary.safetensors")).network
     assert all(p.dtype == torch.float32 and p.isfinite().all() for p in network.parameters())
-
-
-def test_wandb_offline(
-    command: ModuleType,
-    settings: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wandb_records: Callable[[Path], list[Any]],
-) -> None:
-    """Settings, losses of steps, figures of epochs, and the exported network."""
-    pytest.importorskip("wandb")
-    monkeypatch.delenv("WANDB_API_KEY", raising=False)
-    words = [*settings, "trainer.logger=wandb", "trainer.epochs=1", "trainer.group=g"]
-    assert command.main(words) == 0
-    records = wandb_records(tmp_path / "run")
-    [run] = [r.run for r in records if r.run.run_id]
-    assert run.run_group == "g"
-    assert {"network", "optimiser", "trainer", "seed"} <= {u.key for u in run.config.update}
-    logged = {item.nested_key[0] for r in records for item in r.history.item}
-    assert {"train/step_loss", "train/loss", MONITOR, "lr-AdamW", "val/figures"} <= logged
-    [network] = [r.artifact for r in records if r.artifact.type == "model"]
-    files = {entry.path for entry in network.manifest.contents}
-    assert files == {"boundary.safetensors", "boundary.json"}
-
-
-def test_the_folder_tells_each_epoch_and_the_kept_one(
-    command: ModuleType, settings: list[str], tmp_path: Path
-) -> None:
-    words = [*settings, "trainer.logger=none", "trainer.epochs=2"]
-    assert command.main(words) == 0
-    rows = read_history(tmp_path / "run")
-    assert [row["epoch"] for row in rows] == [0, 1]
-    assert read_summary(tmp_path / "run") == max(rows, key=lambda row: row[MONITOR])
-    assert command.main([*words, "trainer.keep=last"]) == 0  # begins the files anew
-    rows = read_history(tmp_path / "run")
-    assert [row["epoch"] for row in rows] == [0, 1]
-    assert read_summary(tmp_path / "run") == rows[-1]
 
 
 def test_errors_have_words(

@@ -1,6 +1,5 @@
 """Training of the path selector as a user runs it: debug, training, resume, two processes."""
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -18,34 +17,20 @@ from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
 from rag_research.graph.path_data import network_input
 from rag_research.graph.selector_checkpoint import load_selector
-from rag_research.runtime.figures import read_history, read_summary
 from rag_research.training.selector_config import SelectorTrainingConfig
 from rag_research.training.selector_data import GraphBatches
 from rag_research.training.selector_module import MONITOR, dropped, question_figures
 from rag_research.training.selector_run import selector_parts
 from rag_research.training.trainers import fit, make_trainer
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(scope="module")
-def command() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("train_selector", ROOT / "train" / "selector.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def command(training_script: Callable[[str], ModuleType]) -> ModuleType:
+    return training_script("selector")
 
 
 def _config(words: list[str]) -> SelectorTrainingConfig:
     return build(SelectorTrainingConfig, compose_dict(words, name="selector"))
-
-
-def test_debug_run_leaves_nothing(
-    command: ModuleType, selector_settings: list[str], tmp_path: Path
-) -> None:
-    assert command.main([*selector_settings, "trainer=debug"]) == 0
-    assert not list((tmp_path / "run").glob("*.safetensors"))
 
 
 def test_a_trained_selector_finds_the_chains(
@@ -248,43 +233,6 @@ def test_the_prior_and_edges_survive_without_dropout_settings(selector_settings:
     module, data = selector_parts(_config([*selector_settings, "data.seed_dropout=0.9"]))
     network = module.network.eval()
     assert validate(network, data) == validate(network, data)
-
-
-def test_wandb_offline(
-    command: ModuleType,
-    selector_settings: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wandb_records: Callable[[Path], list[Any]],
-) -> None:
-    """Settings, losses of steps, figures of epochs, and the exported network."""
-    pytest.importorskip("wandb")
-    monkeypatch.delenv("WANDB_API_KEY", raising=False)
-    words = [*selector_settings, "trainer.logger=wandb", "trainer.epochs=1", "trainer.group=g"]
-    assert command.main(words) == 0
-    records = wandb_records(tmp_path / "run")
-    [run] = [r.run for r in records if r.run.run_id]
-    assert run.run_group == "g"
-    assert {"network", "optimiser", "trainer", "seed"} <= {u.key for u in run.config.update}
-    logged = {item.nested_key[0] for r in records for item in r.history.item}
-    assert {"train/step_loss", "train/loss", MONITOR, "lr-AdamW", "val/figures"} <= logged
-    [network] = [r.artifact for r in records if r.artifact.type == "model"]
-    files = {entry.path for entry in network.manifest.contents}
-    assert files == {"selector.safetensors", "selector.json"}
-
-
-def test_the_folder_tells_each_epoch_and_the_kept_one(
-    command: ModuleType, selector_settings: list[str], tmp_path: Path
-) -> None:
-    words = [*selector_settings, "trainer.logger=none", "trainer.epochs=2"]
-    assert command.main(words) == 0
-    rows = read_history(tmp_path / "run")
-    assert [row["epoch"] for row in rows] == [0, 1]
-    assert read_summary(tmp_path / "run") == max(rows, key=lambda row: row[MONITOR])
-    assert command.main([*words, "trainer.keep=last"]) == 0  # begins the files anew
-    rows = read_history(tmp_path / "run")
-    assert [row["epoch"] for row in rows] == [0, 1]
-    assert read_summary(tmp_path / "run") == rows[-1]
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,8 @@ def sweep_process(file: Path, *words: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background of a shell, they ignore Ctrl-C, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 

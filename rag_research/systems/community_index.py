@@ -115,12 +115,7 @@ def build_community_graph(
         and what extractor and summaries report.
     """
     chunks = chunk_passages(corpus, config.chunk_size, config.chunk_overlap, "words")
-    extractor = EXTRACTORS.get(config.extractor.name)(config.extractor)
-    extraction: Extraction = extractor.extract(
-        Corpus(map(_as_passage, chunks)), store, parts.llm, parts.prompts, parts.concurrency
-    )
-    supported = SUPPORTS[config.support](extraction.triplets, chunks)
-    kept = {id: rows[: config.triplets_per_chunk] for id, rows in supported.items()}
+    extraction, kept, extracted = _kept_triplets(config, chunks, store, parts)
     entity_graph = build_entity_graph(kept, extraction.entities)
     communities = find_communities(
         entity_graph.edges,
@@ -139,9 +134,6 @@ def build_community_graph(
         chunks, entity_graph, members, summaries.texts, config.hub_limit, store, parts
     )
 
-    def total(rows: Triplets) -> int:
-        return sum(map(len, rows.values()))
-
     sizes = {
         "entities": len(graph.entities),
         "relations": len(graph.relations),
@@ -155,12 +147,30 @@ def build_community_graph(
         **sizes,
         "failed_summaries": summaries.failed,
         "reused_summaries": summaries.reused,
-        **{k: n for k, n in extraction.report.items() if k not in ("passages", "triplets")},
-        "unsupported": total(extraction.triplets) - total(supported),
-        "surplus": total(supported) - total(kept),
+        **extracted,
     }
     usage = added(extraction.usage, summaries.usage)
     return Index(corpus, retrievers, {"graph": graph}, counts, usage)
+
+
+def _kept_triplets(
+    config: CommunityGraphConfig, chunks: Sequence[Chunk], store: ArtifactStore, parts: Parts
+) -> tuple[Extraction, Triplets, dict[str, int]]:
+    """What the extractor gives, what of it the graph takes, and the counts of both."""
+
+    def total(rows: Triplets) -> int:
+        return sum(map(len, rows.values()))
+
+    extractor = EXTRACTORS.get(config.extractor.name)(config.extractor)
+    extraction: Extraction = extractor.extract(
+        Corpus(map(_as_passage, chunks)), store, parts.llm, parts.prompts, parts.concurrency
+    )
+    supported = SUPPORTS[config.support](extraction.triplets, chunks)
+    kept = {id: rows[: config.triplets_per_chunk] for id, rows in supported.items()}
+    counts = {k: n for k, n in extraction.report.items() if k not in ("passages", "triplets")}
+    counts["unsupported"] = total(extraction.triplets) - total(supported)
+    counts["surplus"] = total(supported) - total(kept)
+    return extraction, kept, counts
 
 
 def named_in_chunk(triplets: Triplets, chunks: Sequence[Chunk]) -> Triplets:

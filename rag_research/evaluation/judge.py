@@ -18,7 +18,7 @@ from rag_research.config.fingerprint import fingerprint
 from rag_research.errors import BudgetExceededError, LLMError, ParseError
 from rag_research.evaluation.records import storable
 from rag_research.llm.base import LLM, Request
-from rag_research.llm.resumable import added, finish_items
+from rag_research.llm.resumable import added, cost_of, finish_items
 from rag_research.llm.structured import complete_structured, pick
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ItemLog
@@ -149,9 +149,7 @@ def ask_judge(
             item = log[key]
             verdicts.given[key] = item["verdict"]
             verdicts.repaired += item["repaired"]
-            verdicts.usage = added(
-                verdicts.usage, {p: Usage(**cost) for p, cost in item["usage"].items()}
-            )
+            verdicts.usage = added(verdicts.usage, cost_of(item))
     return verdicts
 
 

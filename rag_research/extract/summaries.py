@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_research.errors import ParseError
 from rag_research.llm.base import LLM, Request
-from rag_research.llm.resumable import added, finish_items
+from rag_research.llm.resumable import added, cost_of, finish_items
 from rag_research.llm.structured import without_reasoning
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ArtifactStore
@@ -88,7 +88,7 @@ def summarise(
     found = {id: log[key] for id, key in keys.items() if key in log}
     usage: dict[str, Usage] = {}
     for key in dict.fromkeys(keys[id] for id in found):  # equal contents were asked once
-        usage = added(usage, {p: Usage(**cost) for p, cost in log[key]["usage"].items()})
+        usage = added(usage, cost_of(log[key]))
     return Summaries(
         {id: item["summary"] for id, item in found.items()},
         len(contents) - len(found),

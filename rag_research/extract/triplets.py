@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 from rag_research.config.fingerprint import fingerprint
 from rag_research.corpus.corpus import Corpus
 from rag_research.llm.base import LLM
-from rag_research.llm.resumable import Make, added, finish_items
+from rag_research.llm.resumable import Make, added, cost_of, finish_items
 from rag_research.prompts.library import PromptLibrary
 from rag_research.runtime.artifacts import ArtifactStore, ItemLog
 from rag_research.text.normalise import text_key
@@ -192,7 +192,7 @@ def collect(corpus: Corpus, items: Mapping[str, Mapping[str, Any]], **counts: in
         for name, value in item.items():
             if isinstance(value, int):
                 report[name] = report.get(name, 0) + value
-        usage = added(usage, {p: Usage(**cost) for p, cost in item.get("usage", {}).items()})
+        usage = added(usage, cost_of(item))
     total = {
         "passages": len(corpus),
         "triplets": sum(len(rows) for rows in triplets.values()),

@@ -94,3 +94,8 @@ def added(first: Mapping[str, Usage], second: Mapping[str, Usage]) -> dict[str, 
     """Costs by purpose, summed up; purposes in the order in which they come."""
     purposes = dict.fromkeys([*first, *second])
     return {p: first.get(p, Usage()) + second.get(p, Usage()) for p in purposes}
+
+
+def cost_of(item: Mapping[str, Any]) -> dict[str, Usage]:
+    """What a stored item cost, by purpose; nothing where that is not known."""
+    return {purpose: Usage(**cost) for purpose, cost in item.get("usage", {}).items()}

@@ -51,8 +51,6 @@ def finish_items(
     if log.read_only:
         return {}
     log.path.touch()  # were nothing to succeed, a reader must still find that this was tried
-    queue = iter(pending.items())
-    stop: list[BaseException] = []
     backend_errors: list[str] = []
     lost: dict[str, Usage] = {}
 
@@ -67,27 +65,37 @@ def finish_items(
         else:
             log.add(key, item | {"usage": plain(trace.usage)})
 
-    async def work() -> None:
-        while not stop and (entry := next(queue, None)) is not None:
-            try:
-                await finish(*entry)
-            except RagResearchError as error:  # a spent budget: what is under way may finish
-                stop.append(error)
-            advance()
-
-    async def work_all() -> None:
-        await asyncio.gather(*(work() for _ in range(max(1, concurrency))))
-
     with progress(label, len(pending)) as advance:
-        asyncio.run(work_all())
-    if stop:
-        raise stop[0]
+        asyncio.run(_work_through(pending, finish, concurrency, advance))
     if pending and len(backend_errors) == len(pending):
         raise LLMError(
             f"{label}: the model failed for all {len(pending)} items that were asked for. "
             f"First failure: {backend_errors[0]}"
         )
     return lost
+
+
+async def _work_through(
+    pending: Mapping[str, T],
+    finish: Callable[[str, T], Awaitable[None]],
+    concurrency: int,
+    advance: Callable[[], None],
+) -> None:
+    """Finish every piece; after an error nothing new begins, and what is under way may finish."""
+    queue = iter(pending.items())
+    stop: list[RagResearchError] = []
+
+    async def work() -> None:
+        while not stop and (entry := next(queue, None)) is not None:
+            try:
+                await finish(*entry)
+            except RagResearchError as error:  # a spent budget
+                stop.append(error)
+            advance()
+
+    await asyncio.gather(*(work() for _ in range(max(1, concurrency))))
+    if stop:
+        raise stop[0]
 
 
 def added(first: Mapping[str, Usage], second: Mapping[str, Usage]) -> dict[str, Usage]:

@@ -94,10 +94,11 @@ class Subgraph:
         return Subgraph((*kept, *made))
 
     def described(self) -> dict[str, Any]:
-        """Ids, scores and triplets, as a trace keeps them."""
+        """Ids and scores, triplets, and what is said of communities, as a trace keeps them."""
         return {
             "nodes": [[e.id, round(e.score, 6)] for e in self.elements],
             "triplets": [[*r.triplet, r.origin] for r in self.relations],
+            "communities": {e.id: e.text for e in self.elements if e.kind == "community"},
         }
 
 

@@ -62,6 +62,10 @@ def test_what_the_model_reads_has_each_text_once() -> None:
     assert readable([]) == "nothing was found"
 
 
+def test_a_trace_tells_what_is_said_of_communities() -> None:
+    assert FOUND.described()["communities"] == {"community:c": "A film and its director."}
+
+
 def test_a_trace_names_nodes_and_origins() -> None:
     told = FOUND.with_relations([BORN], Subgraph()).described()
     assert told["nodes"][0] == ["chunk:film", 0.8]

@@ -87,17 +87,33 @@ function changeList(rows) {
   }));
 }
 
-// Triplets of a sub-graph stand in the order of its triplet nodes.
+// What is known of a sub-graph's nodes, by id. Its triplets stand in the order of its triplet nodes.
+function nodesOf(step, view) {
+  const triplets = [...step.triplets];
+  return new Map(step.nodes.map(([id, score]) => {
+    const kind = id.split(":")[0];
+    const own = kind === "triplet" ? triplets.shift() : null;
+    const passage = kind === "chunk" ? view.passages[passageId(id)] : null;
+    const told = (step.communities || {})[id];
+    const title = own ? own.slice(0, 3).join(" — ") : passage ? passage.title : told && short(told, 60);
+    return [id, { kind, score, title: title || id, text: passage ? passage.text : told }];
+  }));
+}
+
+function nodeItem({ kind, title, text, score }, fresh) {
+  const head = [h("span", { class: `tag ${kind}` }, kind), h("span", { class: "title" }, title),
+    fresh ? h("span", { class: "tag new" }, "new") : null, h("span", { class: "value" }, number(score, 3))];
+  return h("li", null, text ? later(head, () => h("p", { class: "source" }, text)) : h("p", { class: "flat" }, head));
+}
+
 function nodeList(step, view, before) {
   const old = new Set(before ? before.nodes.map(([id]) => id) : []);
-  const triplets = [...step.triplets];
-  return h("ol", { class: "hits" }, step.nodes.map(([id, value]) => {
-    const kind = id.split(":")[0];
-    const known = kind === "chunk" ? view.passages[passageId(id)] : null;
-    const own = kind === "triplet" ? triplets.shift() : null;
-    const title = own ? own.slice(0, 3).join(" — ") : known ? known.title || id : id;
-    const head = [h("span", { class: `tag ${kind}` }, kind), h("span", { class: "title" }, title),
-      before && !old.has(id) ? h("span", { class: "tag new" }, "new") : null, h("span", { class: "value" }, number(value, 3))];
-    return h("li", null, known ? later(head, () => h("p", { class: "source" }, known.text)) : h("p", { class: "flat" }, head));
-  }));
+  return h("ol", { class: "hits" }, [...nodesOf(step, view)].map(([id, node]) => nodeItem(node, before && !old.has(id))));
+}
+
+// What the reranker kept of the last sub-graph.
+function keptList(step, steps, view) {
+  const subgraphs = steps.filter((other) => other.seq < step.seq && isSubgraph(other));
+  const nodes = subgraphs.length ? nodesOf(subgraphs[subgraphs.length - 1], view) : new Map();
+  return h("ol", { class: "hits" }, step.kept.map((id) => nodes.has(id) ? nodeItem(nodes.get(id)) : h("li", null, id)));
 }

@@ -6,7 +6,7 @@ const DRAWN = {
   topology: ["spans", "links"],
   energy: ["anchors", "energy", "selected", "kept"],
   state: ["state", "filled", "kept"],
-  subgraph: ["nodes", "triplets"],
+  subgraph: ["nodes", "triplets", "communities"],
 };
 
 // Steps in groups: before the first round, each round, after the last.
@@ -109,6 +109,11 @@ function specialParts(step, steps, view, drawn) {
   if (step.state && Array.isArray(step.state.resolved)) {
     told(DRAWN.state);
     parts.push(...statePart(step, steps));
+  }
+  if (step.step === "rerank" && every(step.kept, (id) => typeof id === "string")) {
+    told(["query", "kept"]);
+    parts.push(h("dl", { class: "fields" }, h("dt", null, "Query"), h("dd", null, step.query),
+      h("dt", null, "Kept"), h("dd", null, keptList(step, steps, view))));
   }
   if (isSubgraph(step)) {
     told(DRAWN.subgraph);

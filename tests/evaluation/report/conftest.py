@@ -77,14 +77,16 @@ def tog3_trace(number: int) -> list[Line]:
     nodes = [["chunk:p1@0", 0.7], ["triplet:aa", 0.6], ["community:bb", 0.2]]
     old = ["Ann", "wrote", "Salt Road", "extracted"]
     return [
-        line(0, "retrieve", query="q", nodes=nodes, triplets=[old]),
-        line(1, "respond", [call("respond", "Unknown")], round=1, query="q", answer="Unknown"),
-        line(2, "reflect", [call("reflect", "{}")], round=1,
+        line(0, "retrieve", query="q", nodes=nodes, triplets=[old],
+             communities={"community:bb": "Ann and what she wrote."}),
+        line(1, "rerank", round=1, query="q", kept=["community:bb", "triplet:aa"]),
+        line(2, "respond", [call("respond", "Unknown")], round=1, query="q", answer="Unknown"),
+        line(3, "reflect", [call("reflect", "{}")], round=1,
              verdict={"sufficient": False, "missing": "where Ann was born"}),
-        line(3, "evolve_subgraph", [call("refine", "[]")], round=1, query="Where was Ann born?",
+        line(4, "evolve_subgraph", [call("refine", "[]")], round=1, query="Where was Ann born?",
              nodes=[*nodes[:1], ["triplet:cc", 0.35]],
-             triplets=[["Ann", "was born in", "Keld", "inferred"]]),
-        line(4, "synthesise", [call("answer", "Keld")], stop="horizon", answer="Keld"),
+             triplets=[["Ann", "was born in", "Keld", "inferred"]], communities={}),
+        line(5, "synthesise", [call("answer", "Keld")], stop="horizon", answer="Keld"),
     ]  # fmt: skip
 
 

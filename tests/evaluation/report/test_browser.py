@@ -217,14 +217,23 @@ def test_the_topology_graph_has_its_nodes_edges_and_source_text(report) -> None:
 
 def test_a_subgraph_evolves(report) -> None:
     page = report()
-    page.open("#/q/q0/tog3/3")
-    page.until("return document.querySelectorAll('#step-3 .drawing .entity').length === 2")
-    rows = page.texts("#step-3 .triplets li")
+    page.open("#/q/q0/tog3/4")
+    page.until("return document.querySelectorAll('#step-4 .drawing .entity').length === 2")
+    rows = page.texts("#step-4 .triplets li")
     assert rows == [
         "Ann — was born in → Keld new added by the model",
         "Ann — wrote → Salt Road gone from the text",
     ]
-    assert page.texts("#step-2 .verdict") == ["not sufficient"]
+    assert page.texts("#step-3 .verdict") == ["not sufficient"]
+
+
+def test_what_the_reranker_kept_can_be_read(report) -> None:
+    page = report()
+    page.open("#/q/q0/tog3/1")
+    kept = page.texts("#step-1 .hits li")
+    assert kept == ["communityAnn and what she wrote.0.200", "tripletAnn — wrote — Salt Road0.600"]
+    page.all("#step-1 .hits summary")[0].click()
+    assert page.texts("#step-1 .hits .source") == ["Ann and what she wrote."]
 
 
 def test_a_failed_question_says_so(report) -> None:

@@ -151,14 +151,42 @@ def run_command(name: str, words: Sequence[str], form: str = "text") -> int:
     try:
         run_table(table, configs, directory, tell)
     finally:
+        waiting = not_run(configs, outcomes)
         if outcomes:
-            text = json.dumps([o.to_plain() for o in outcomes], indent=2, ensure_ascii=False)
-            sheets = [sheet for outcome in outcomes for sheet in outcome.sheets()]
-            write_text(directory / "experiment.json", text + "\n")
-            write_text(directory / "experiment.md", render(sheets, "markdown") + "\n")
-            if form == "json":
-                print(text)
+            text = _saved(directory, outcomes, waiting)
+            print(text if form == "json" else _waiting_note(waiting))
     return int(any(run.failed or run.partial for outcome in outcomes for run in outcome.results))
+
+
+def not_run(
+    configs: Mapping[str, Mapping[str, ExperimentConfig]], outcomes: Sequence[Outcome]
+) -> dict[str, list[str]]:
+    """Rows without a result, by data set.
+
+    Args:
+        configs: data set -> row -> configuration.
+        outcomes: what came out.
+    """
+    ran = {(outcome.dataset, run.name) for outcome in outcomes for run in outcome.results}
+    left = {name: [row for row in rows if (name, row) not in ran] for name, rows in configs.items()}
+    return {name: rows for name, rows in left.items() if rows}
+
+
+def _saved(
+    directory: Path, outcomes: Sequence[Outcome], waiting: Mapping[str, Sequence[str]]
+) -> str:
+    told = {"datasets": [outcome.to_plain() for outcome in outcomes], "not_run": waiting}
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    sheets = [sheet for outcome in outcomes for sheet in outcome.sheets()]
+    tables = [render(sheets, "markdown"), _waiting_note(waiting)]
+    write_text(directory / "experiment.json", text + "\n")
+    write_text(directory / "experiment.md", "\n\n".join(filter(None, tables)) + "\n")
+    return text
+
+
+def _waiting_note(waiting: Mapping[str, Sequence[str]]) -> str:
+    left = "; ".join(f"{name}: {', '.join(rows)}" for name, rows in waiting.items())
+    return f"NOT RUN: {left}. The same command goes on there." if left else ""
 
 
 def run_table(

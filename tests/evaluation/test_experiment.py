@@ -159,8 +159,9 @@ def test_a_table_is_printed_with_published_figures_beside(
     assert "encoder NV-Embed-v2" in out
     assert "Paired differences to T2RAG" in out
     told = json.loads((own_table.root / "out" / "experiment.json").read_text())
-    assert [outcome["dataset"] for outcome in told] == ["2wiki", "musique"]
-    assert {gap["name"] for gap in told[0]["differences"]} == {"standard"}
+    assert [outcome["dataset"] for outcome in told["datasets"]] == ["2wiki", "musique"]
+    assert told["not_run"] == {}
+    assert {gap["name"] for gap in told["datasets"][0]["differences"]} == {"standard"}
     assert (own_table.root / "out" / "2wiki" / "T2RAG" / "results.json").is_file()
     requests = sum(len(script.requests) for script in own_table.scripts)
     # One summary and ten answers; the second data set is a part of the first, with its own summary.
@@ -172,14 +173,14 @@ def test_a_table_is_printed_with_published_figures_beside(
 
 def test_the_small_size_has_its_own_rows_and_settings(own_table: Any) -> None:
     assert run_command("own", words(own_table, "size=small")) == 0
-    [told] = json.loads((own_table.root / "out" / "experiment.json").read_text())
+    [told] = json.loads((own_table.root / "out" / "experiment.json").read_text())["datasets"]
     assert [run["name"] for run in told["runs"]] == ["standard", "T2RAG", "ours"]
     assert {run["questions"] for run in told["runs"]} == {3}
 
 
 def test_data_sets_and_rows_can_be_chosen(own_table: Any) -> None:
     assert run_command("own", words(own_table, "datasets=[musique]", "rows=[T2RAG]")) == 0
-    [told] = json.loads((own_table.root / "out" / "experiment.json").read_text())
+    [told] = json.loads((own_table.root / "out" / "experiment.json").read_text())["datasets"]
     assert (told["dataset"], [run["name"] for run in told["runs"]]) == ("musique", ["T2RAG"])
     for wrong, message in {
         "size=smal": "size: there is no 'smal'. Did you mean 'small'?",
@@ -189,6 +190,18 @@ def test_data_sets_and_rows_can_be_chosen(own_table: Any) -> None:
     }.items():
         with pytest.raises(ConfigError, match=re.escape(message)):
             run_command("own", words(own_table, wrong))
+
+
+def test_rows_that_the_budget_left_out_are_named(
+    own_table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command("own", words(own_table, "budget.calls=4")) == 1
+    told = json.loads((own_table.root / "out" / "experiment.json").read_text())
+    assert [run["partial"] for run in told["datasets"][0]["runs"]] == [True]
+    assert told["not_run"] == {"2wiki": ["T2RAG"], "musique": ["standard", "T2RAG"]}
+    note = "NOT RUN: 2wiki: T2RAG; musique: standard, T2RAG. The same command goes on there."
+    assert note in capsys.readouterr().out
+    assert (own_table.root / "out" / "experiment.md").read_text().endswith(note + "\n")
 
 
 def test_missing_data_end_the_table_before_anything_is_run(own_table: Any) -> None:

@@ -58,6 +58,7 @@ def corpus_arrays(
         ``mention_start`` [N + 1], ``mention_entity`` [R], ``mention_sentence`` [R];
         ``word_hash`` [V], sorted; ``word_df`` [V]; ``word_start`` [N + 1] and ``word_ids``: the
         words of each passage, each once; ``title_word_start``, ``title_word_ids`` likewise;
+        ``word_titles_start`` [V + 1] and ``word_titles``: the passages whose title has a word;
         ``length`` [N] in words; ``document`` [N] and ``position`` [N]: which document a passage
         is a chunk of, and its place there.
     """
@@ -164,12 +165,17 @@ def _word_arrays(words: _Rows, title_words: _Rows) -> dict[str, NDArray[Any]]:
     title_ids = _numbers(vocabulary, title_words.values)
     known = title_ids >= 0
     kept_before = np.concatenate([[0], np.cumsum(known)])
+    start, kept = kept_before[title_words.start], title_ids[known]
+    order = np.argsort(kept, kind="stable")
+    passage = np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
     return {
         "word_hash": vocabulary,
         "word_start": words.start,
         "word_ids": ids,
-        "title_word_start": kept_before[title_words.start],
-        "title_word_ids": title_ids[known],
+        "title_word_start": start,
+        "title_word_ids": kept,
+        "word_titles_start": _starts(kept[order], len(vocabulary)),
+        "word_titles": passage[order],
         "word_df": np.bincount(ids, minlength=len(vocabulary)),
     }
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from rag_research.text.entities import capitalised_offsets, plain_title
 
 Word = tuple[str, int, int]
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w[\w\u0300-\u036f]*")
+_ACCENT = re.compile("[\u0300-\u036f]")
 _ARTICLES = frozenset(("the", "a", "an"))
 _FUNCTION_WORDS = """
 the a an of in on at to for and or is are was were be been by with from as that this it its his
@@ -26,14 +27,16 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def folded_words(text: str) -> list[Word]:
-    """Words of a text, case-folded, with their character ranges."""
+    """Words of a text, without case and accents, with their character ranges."""
     return [(_fold(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
 
 
 def _fold(word: str) -> str:
+    """Without case and accents."""
     if word.isascii():
         return word.lower()
-    return unicodedata.normalize("NFKC", word).casefold()
+    apart = _ACCENT.sub("", unicodedata.normalize("NFKD", word))
+    return unicodedata.normalize("NFKC", apart).casefold()
 
 
 def name_key(words: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from rag_research.index.dense import texts_fingerprint
 from rag_research.runtime.artifacts import ArtifactStore
 
 STAGE = "corpus-graph"
-VERSION = 2
+VERSION = 3
 STOP_WORD_WEIGHT = 0.1
 
 
@@ -76,6 +76,22 @@ class CorpusGraph:
         """How many passages have each passage's title; 0 without one. [N]"""
         return _sizes(self.arrays["titled_start"], self.arrays["title_entity"])
 
+    @cached_property
+    def title_weight(self) -> NDArray[np.float32]:
+        """IDF of the words of each passage's title, summed. [N]"""
+        start, ids = self.arrays["title_word_start"], self.arrays["title_word_ids"]
+        owner = np.repeat(np.arange(len(self)), np.diff(start))
+        return np.bincount(owner, self.word_idf(ids), minlength=len(self)).astype(np.float32)
+
+    def word_idf(self, numbers: Integers) -> NDArray[np.float32]:
+        """IDF of words by their numbers, as BM25 has it.
+
+        Shapes:
+            [W] -> [W]
+        """
+        df = self.arrays["word_df"][numbers]
+        return np.log1p((len(self) - df + 0.5) / (df + 0.5)).astype(np.float32)
+
     def entities_of(self, keys: Iterable[str]) -> Integers:
         """Entity numbers of keys; unknown ones are left out."""
         return _found(self.arrays["entity_hash"], keys)[1]
@@ -89,9 +105,9 @@ class CorpusGraph:
         numbers = np.full(len(words), -1, np.int64)
         at, found = _found(self.arrays["word_hash"], words)
         numbers[at] = found
-        df = np.zeros(len(words), np.int64)
-        df[at] = self.arrays["word_df"][found]
-        idf = np.log1p((len(self) - df + 0.5) / (df + 0.5))
+        unknown = np.log1p((len(self) + 0.5) / 0.5)
+        idf = np.full(len(words), unknown, np.float32)
+        idf[at] = self.word_idf(found)
         stop = np.array([word in STOP_WORDS for word in words], bool)
         return numbers, np.where(stop, STOP_WORD_WEIGHT, idf).astype(np.float32)
 

@@ -18,6 +18,7 @@ from rag_research.graph.corpus_entities import folded_words, name_key
 from rag_research.graph.corpus_graph import CorpusGraph
 from rag_research.graph.passage_neighbours import nearest_to_means
 from rag_research.graph.ragged import among, gather_runs, ranks_in_groups
+from rag_research.graph.title_words import titled_in_part
 from rag_research.index.hybrid import fuse
 from rag_research.text.entities import capitalised_offsets
 from rag_research.types import Hit
@@ -25,7 +26,7 @@ from rag_research.types import Hit
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 DEPTH = 100
-ORIGINS = ("search", "question_title", "link", "shared_name", "expansion")
+ORIGINS = ("search", "question_title", "link", "shared_name", "expansion", "title_words")
 
 
 class Lexical(Protocol):
@@ -47,6 +48,7 @@ class CandidateConfig:
         shared_in_all: the same over all its names (12).
         hub: names of more passages than this are not followed (400).
         expansion: nearest passages to the mean of question and expanded passage (10).
+        title_words: passages of whose title an expanded one has most words (3).
         rounds: rounds of expansion; each next one starts at the best of what the last added (1).
     """
 
@@ -58,6 +60,7 @@ class CandidateConfig:
     shared_in_all: int = 12
     hub: int = 400
     expansion: int = 10
+    title_words: int = 3
     rounds: int = 1
 
     def __post_init__(self) -> None:
@@ -66,8 +69,11 @@ class CandidateConfig:
                 f"needs found >= 1, front >= 1 and hub >= 2, got {self.found}, {self.front} and "
                 f"{self.hub}"
             )
-        if min(self.titled, self.namers, self.shared, self.expansion, self.rounds) < 0:
-            raise ValueError("titled, namers, shared, expansion and rounds must not be negative")
+        reach = (self.titled, self.namers, self.shared, self.expansion, self.title_words)
+        if min(*reach, self.rounds) < 0:
+            raise ValueError(
+                "titled, namers, shared, expansion, title_words and rounds must not be negative"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,8 @@ def find_candidates(
         if turn == 0 and config.expansion:
             near = nearest_to_means(vectors, dense, start, config.expansion + 1, graph.neighbours)
             _add(origin, near.ravel(), 4)
+        words, seen = np.sort(asked.numbers), np.sort(np.fromiter(origin, np.int64))
+        _add(origin, titled_in_part(graph, words, start, seen, dense, config.title_words), 5)
         new = [row for row in origin if row not in known]
         front = sorted(new, key=lambda row: (-dense[row], row))[: config.front]
     rows = np.fromiter(origin, np.int64, len(origin))

@@ -13,6 +13,7 @@ from rag_research.graph.corpus_graph import CorpusGraph
 from rag_research.graph.path_candidates import Asked, Found
 from rag_research.graph.path_evidence import Evidence
 from rag_research.graph.ragged import among, pairs_in_groups, reduce_by_key
+from rag_research.graph.title_words import COVERED, TitleCover, title_cover
 from rag_research.graph.topology import TopologyConfig
 from rag_research.graph.weights import WEIGHTS
 
@@ -39,6 +40,14 @@ EDGE_FEATURES: Mapping[str, tuple[str, ...]] = {
     "tokens": ("token_gain", "token_union", "excess_gain", "excess_union"),
     "words": ("word_gain", "word_union"),
     "hubs": ("target_hub", "source_hub"),
+    "title_words": (
+        "title_share",
+        "title_fresh",
+        "title_weight",
+        "own_title_share",
+        "own_title_fresh",
+        "own_title_weight",
+    ),
 }
 
 
@@ -74,7 +83,8 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
     vectors = np.asarray(graph.tables.vectors[rows], np.float32)
     cosine = vectors @ vectors.T
     key, shared, leads_on = _shared_names(graph, asked, found, evidence)
-    joined = _joined(key, cosine, found, count)
+    cover = title_cover(graph, np.sort(asked.numbers), rows)
+    joined = _joined(key, cosine, cover, found)
     source, target = np.nonzero(joined)
     where = np.searchsorted(source * count + target, key)
     columns: Columns = {}
@@ -87,6 +97,9 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
     columns |= _gains(asked, evidence, source, target)
     hub = np.log1p(graph.title_named[rows])
     columns |= {"target_hub": hub[target], "source_hub": hub[source]}
+    for name, values in cover._asdict().items():
+        columns[f"title_{name}"] = values[source, target]
+        columns[f"own_title_{name}"] = values[target, source]
     weight = _published(graph, rows, columns, evidence, source, target)
     order = [name for group in EDGE_FEATURES.values() for name in group]
     features = np.stack([np.asarray(columns[n], np.float32) for n in order], axis=1)
@@ -134,8 +147,9 @@ def _shared_names(
     return key, columns, leads_on
 
 
-def _joined(key: Integers, cosine: Floats, found: Found, count: int) -> NDArray[np.bool_]:
-    joined = np.zeros((count, count), bool)
+def _joined(key: Integers, cosine: Floats, cover: TitleCover, found: Found) -> NDArray[np.bool_]:
+    count = len(cosine)
+    joined = cover.fresh >= COVERED
     joined.ravel()[key] = True
     if count > NEAREST:
         apart = cosine.copy()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.graph.corpus_arrays import Arrays
 from rag_research.graph.corpus_entities import folded_words
 from rag_research.graph.corpus_graph import STOP_WORD_WEIGHT, CorpusGraph
 from rag_research.graph.path_candidates import Asked
 from rag_research.graph.ragged import among, gather_runs, reduce_by_key
+from rag_research.graph.title_words import words_present
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -95,8 +95,8 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
     own, names = key // size, key % size
     asked_here = among(names, asked.entities)
     name_idf = graph.entity_idf[names] if len(names) else np.empty(0, np.float32)
-    words = _has(arrays, "word", asked, rows)
-    title_words = _has(arrays, "title_word", asked, rows)
+    words = words_present(arrays, "word", asked.numbers, rows)
+    title_words = words_present(arrays, "title_word", asked.numbers, rows)
     matches, weights = _token_matches(graph, asked, rows)
     typical = np.median(matches, axis=0) if count else 0.0
     titles = arrays["titled_start"][asked.entities + 1] > arrays["titled_start"][asked.entities]
@@ -135,26 +135,11 @@ def _largest(values: Floats, owner: Integers, count: int) -> Floats:
     return largest
 
 
-def _has(arrays: Arrays, kind: str, asked: Asked, rows: Integers) -> Floats:
-    """Which of the question's words each passage (or its title) has. [N, W]"""
-    found = np.zeros((len(rows), len(asked.words)), np.float32)
-    at, owner = gather_runs(arrays[f"{kind}_start"], rows)
-    ids = np.asarray(arrays[f"{kind}_ids"][at], np.int64)
-    order = np.argsort(asked.numbers, kind="stable")
-    wanted = asked.numbers[order]
-    if len(wanted):
-        place = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
-        known = (wanted[place] == ids) & (ids >= 0)
-        found[owner[known], order[place[known]]] = 1.0
-    return found
-
-
 def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
     arrays = graph.arrays
     at, owner = gather_runs(arrays["title_word_start"], rows)
     ids = np.asarray(arrays["title_word_ids"][at], np.int64)
-    df = arrays["word_df"][ids]
-    idf = np.log1p((len(graph) - df + 0.5) / (df + 0.5))
+    idf = graph.word_idf(ids)
     whole = np.bincount(owner, idf, minlength=len(rows))
     asked_part = np.bincount(owner, idf * among(ids, np.sort(asked.numbers)), minlength=len(rows))
     share: Floats = (asked_part / np.maximum(whole, 1e-6)).astype(np.float32)

@@ -18,7 +18,7 @@ from rag_research.graph.path_candidates import DEPTH, ORIGINS, Asked, Found
 from rag_research.graph.path_edges import Edges, edge_features
 from rag_research.graph.path_evidence import Evidence, gather_evidence
 
-VERSION = 1
+VERSION = 2
 ANCHORS = 3
 ENTITY_BOOST = 0.5
 

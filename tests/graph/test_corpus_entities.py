@@ -56,6 +56,13 @@ def test_articles_and_spelling_variants_meet() -> None:
     assert len(named("The Beatles. Ｂeatles.", NameDictionary(["Beatles"]))["beatles"]) == 2
 
 
+def test_accents_do_not_count() -> None:
+    assert title_key("Émile Chautard") == title_key("Emile Chautard") == "emile chautard"
+    assert title_key("E\u0301mile") == "emile"
+    assert title_key("Ёлка") == title_key("Елка")
+    assert title_key("한국") == "한국"
+
+
 def test_titles_that_would_be_everywhere_are_not_looked_for() -> None:
     names = NameDictionary(["The", "It", "X", "  ", "", "(band)", "Os"])
     text = "The It X Os"

@@ -102,6 +102,14 @@ def test_every_array_by_hand(make_world: MakeWorld) -> None:
     assert counts == {word: sum(word in row for row in own) for word in WORDS}
     titles = [{words[w] for w in row} for row in _runs(graph, "title_word_start", "title_word_ids")]
     assert titles == [{"ulm"}, {"anna"}, set(), {"danube"}, {"book"}, {"book"}]
+    holders = dict(zip(words, _runs(graph, "word_titles_start", "word_titles"), strict=True))
+    assert {word: own for word, own in holders.items() if own} == {
+        "ulm": [0], "anna": [1], "danube": [3], "book": [4, 5]
+    }  # fmt: skip
+    idf = {words[w]: graph.word_idf(np.array([w]))[0] for w in range(len(words))}
+    assert math.isclose(idf["danube"], math.log1p(4.5 / 2.5), rel_tol=1e-6)
+    expected = [idf["ulm"], idf["anna"], 0, idf["danube"], idf["book"], idf["book"]]
+    np.testing.assert_allclose(graph.title_weight, expected, rtol=1e-6)
     assert arrays["length"].tolist() == [10, 5, 3, 10, 3, 3]
     assert arrays["document"].tolist() == [0, 1, 2, 3, 4, 4]
     assert arrays["position"].tolist() == [0, 0, 0, 0, 0, 1]

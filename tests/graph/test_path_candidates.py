@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rag_research.graph.path_candidates import DEPTH, ORIGINS, CandidateConfig
+from rag_research.graph.title_words import TITLE_HUB
 
 from .conftest import MakeWorld, World
 
@@ -15,8 +16,9 @@ OFF = {
     "shared": 0,
     "shared_in_all": 0,
     "expansion": 0,
+    "title_words": 0,
 }
-SEARCH, TITLE, LINK, SHARED, EXPANSION = range(len(ORIGINS))
+SEARCH, TITLE, LINK, SHARED, EXPANSION, TITLE_WORDS = range(len(ORIGINS))
 
 CHAIN = [
     ("film", "Silent Harbour", "Silent Harbour was directed by Mira Okafor in a studio."),
@@ -80,6 +82,35 @@ def test_expansion_searches_with_the_mean_of_question_and_passage(chain: World) 
     nearest = np.argsort(-(vectors @ mean))[:3]  # one more, for the passage itself is among them
     assert nearest[0] == chain.graph.rows["film"]
     assert chain.ids(found, EXPANSION) == {chain.graph.ids[row] for row in nearest[1:]}
+
+
+def test_a_name_in_another_form_leads_to_its_title(make_world: MakeWorld) -> None:
+    world = make_world(
+        [
+            ("film", "Silent Harbour", "Made in a studio by Mira J. Ökafor, Jr. for the port."),
+            ("woman", "Mira Okafor", "She grew up among fishermen."),
+            ("uncle", "Bela Okafor", "He mended nets."),
+            ("port", "Port of Tolmin", "A lake."),
+            ("noise", "Cabbage", "A vegetable with leaves."),
+        ]
+    )
+    limits = OFF | {"title_words": 9}
+    found = world.find(QUESTION, **limits)
+    # Of the uncle's title the film has the more common half, of the port's less than half.
+    assert world.ids(found, TITLE_WORDS) == {"woman"}
+    assert world.ids(found) == {"film", "woman"}
+    # What the question names itself is no news.
+    assert world.ids(world.find(f"{QUESTION} Mira Okafor", **limits), TITLE_WORDS) == set()
+
+
+def test_words_of_many_titles_lead_nowhere(make_world: MakeWorld) -> None:
+    film = ("film", "Silent Harbour", "Made in a studio by Okafor.")
+    for namesakes in (TITLE_HUB, TITLE_HUB + 1):
+        world = make_world(
+            [film, *((f"w{n}", "Okafor", "A person.") for n in range(namesakes))], f"s{namesakes}"
+        )
+        found = world.find(QUESTION, **(OFF | {"title_words": 4}))
+        assert len(world.ids(found, TITLE_WORDS)) == (4 if namesakes == TITLE_HUB else 0)
 
 
 def test_a_second_round_starts_at_what_the_first_added(make_world: MakeWorld) -> None:

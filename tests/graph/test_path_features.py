@@ -63,7 +63,7 @@ def _evidence(world: World, question: str) -> tuple[list[str], Evidence]:
 
 def test_shapes_and_names(chain: World) -> None:
     path = chain.path(QUESTION)
-    assert VERSION == 1
+    assert VERSION == 2
     assert path.nodes.shape == (5, len(NODES)) and len(set(NODES)) == len(NODES)
     assert path.edges.features.shape == (len(path.edges.source), len(EDGES))
     assert path.sentences.shape == (7, len(SENTENCE_FEATURES))
@@ -187,6 +187,38 @@ def test_edge_features_by_hand(chain: World) -> None:
     rest = question - (question @ one) * one
     residual = float(other @ rest / np.linalg.norm(rest))
     assert _edge(chain, path, "residual")["film", "woman"] == pytest.approx(residual, abs=1e-5)
+
+
+def test_titles_spelt_in_part_by_hand(make_world: MakeWorld) -> None:
+    world = make_world(
+        [
+            ("film", "Silent Harbour", "Directed by Mira J. Okafor."),
+            ("woman", "Mira Okafor", "She grew up."),
+            ("uncle", "Bela Okafor", "He mended nets."),
+        ]
+    )
+    path = world.path("Where did the director of Silent Harbour grow up, Mira?")
+    # Of three passages two have the word Mira, three Okafor, one Bela.
+    mira, okafor, bela = (math.log1p((3 - df + 0.5) / (df + 0.5)) for df in (2, 3, 1))
+    share, fresh = _edge(world, path, "title_share"), _edge(world, path, "title_fresh")
+    weight = _edge(world, path, "title_weight")
+    assert share["film", "woman"] == pytest.approx(1.0)
+    assert share["woman", "film"] == 0.0
+    assert share["film", "uncle"] == pytest.approx(okafor / (okafor + bela))
+    # The question itself says Mira.
+    assert fresh["film", "woman"] == pytest.approx(okafor / (okafor + mira))
+    assert weight["film", "woman"] == weight["film", "uncle"] == pytest.approx(okafor)
+    for name, values in (("share", share), ("fresh", fresh), ("weight", weight)):
+        own = _edge(world, path, f"own_title_{name}")
+        assert own == {(b, a): value for (a, b), value in values.items()}
+
+
+def test_a_title_spelt_in_part_is_an_edge(make_world: MakeWorld) -> None:
+    head = [(f"h{n}", "", "where did the director of this work grow up") for n in range(30)]
+    world = make_world([*head, ("x", "", "Anders B. Lund"), ("y", "Anders Lund", "zzz qqq")])
+    path = world.path("where did the director of this work grow up", found=40)
+    assert _edge(world, path, "title_fresh")["x", "y"] == pytest.approx(1.0)
+    assert _edge(world, path, "shared_count")["x", "y"] == 0.0
 
 
 def test_gains_are_what_the_target_adds(chain: World) -> None:

@@ -1,7 +1,7 @@
 """Gradient boosting over the path selector's features: what a graph network has to beat.
 
 Each candidate is described by its own features, and by those of the neighbour that leads to it
-best, in four ways of choosing one, with the edge in between.
+best, in five ways of choosing one, with the edge in between.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rag_research.training.selector_questions import pool, read_questions, split
 
 Floats = NDArray[np.float32]
 STAGE = "gradient-boosting"
-VERSION = 1
+VERSION = 2
 ROUNDS = 300
 FILE = "model.joblib"
 
@@ -56,20 +56,22 @@ def boosting_rows(path: PathGraph) -> Floats:
     """What the classifier sees of each candidate.
 
     Returns:
-        ``[own | 4 x (score, edge, neighbour)]``; zeros where there is no such neighbour.
+        ``[own | 5 x (score, edge, neighbour)]``; zeros where there is no such neighbour.
 
     Shapes:
-        -> [N, F + 4 (1 + A + F)]
+        -> [N, F + 5 (1 + A + F)]
     """
     edges = path.edges
     fused = node_feature(path, "fused")[edges.source]
     named, naming = edge_feature(path, "names_target"), edge_feature(path, "named_by_target")
     linked = (named > 0) | (naming > 0)
+    spelt = edge_feature(path, "title_fresh")
     views = (
         (named > 0, fused),
         (naming > 0, fused),
         (linked, edge_feature(path, "sentences_by_idf")),
         (np.ones(len(fused), bool), edge_feature(path, "sentences_by_idf")),
+        (spelt > 0, spelt),
     )
     return np.concatenate([path.nodes, *(_best(path, *view) for view in views)], axis=1)
 

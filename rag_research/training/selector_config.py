@@ -52,7 +52,7 @@ class SelectorDataConfig:
     weights: Literal["size", "root"] = "root"
     smallest_pool: int = 5000
     off: tuple[str, ...] = ()
-    edge_dropout: float = 0.0
+    edge_dropout: float = 0.1
     seed_dropout: float = 0.0
     batch: int = 8
     store: str = inert(".rag_research")

@@ -144,7 +144,7 @@ class ToG3(System):
                 evolved = await evolve(llm, prompts, state, query, found, config.inferred)
                 state = state.evolved(query, evolved.subgraph, evolved.read)
                 tally.update(evolved.counts)
-                step.record(query=query, found=found.described()["nodes"], made=evolved.made)
+                step.record(query=query, found=found.described(), made=evolved.made)
                 step.record(**state.subgraph.described())
 
         with trace.step("synthesise", stop=stop) as step:

@@ -115,6 +115,10 @@ function specialParts(step, steps, view, drawn) {
     parts.push(h("dl", { class: "fields" }, h("dt", null, "Query"), h("dd", null, step.query),
       h("dt", null, "Kept"), h("dd", null, keptList(step, steps, view))));
   }
+  if (step.found && isSubgraph(step.found)) {
+    told(["found"]);
+    parts.push(h("dl", { class: "fields" }, h("dt", null, "Found"), h("dd", null, nodeList(step.found, view))));
+  }
   if (isSubgraph(step)) {
     told(DRAWN.subgraph);
     parts.push(subgraphPart(step, steps, view));

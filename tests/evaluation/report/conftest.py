@@ -84,6 +84,8 @@ def tog3_trace(number: int) -> list[Line]:
         line(3, "reflect", [call("reflect", "{}")], round=1,
              verdict={"sufficient": False, "missing": "where Ann was born"}),
         line(4, "evolve_subgraph", [call("refine", "[]")], round=1, query="Where was Ann born?",
+             found={"nodes": [["triplet:dd", 0.5]], "communities": {},
+                    "triplets": [["Ann", "saw", "Orm", "extracted"]]},
              nodes=[*nodes[:1], ["triplet:cc", 0.35]],
              triplets=[["Ann", "was born in", "Keld", "inferred"]], communities={}),
         line(5, "synthesise", [call("answer", "Keld")], stop="horizon", answer="Keld"),

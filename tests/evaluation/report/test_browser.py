@@ -227,6 +227,12 @@ def test_a_subgraph_evolves(report) -> None:
     assert page.texts("#step-3 .verdict") == ["not sufficient"]
 
 
+def test_what_was_found_for_a_sub_question_is_listed(report) -> None:
+    page = report()
+    page.open("#/q/q0/tog3/4")
+    assert "tripletAnn — saw — Orm0.500" in page.texts("#step-4 .fields .hits li")
+
+
 def test_what_the_reranker_kept_can_be_read(report) -> None:
     page = report()
     page.open("#/q/q0/tog3/1")

@@ -53,8 +53,8 @@ function isLast(columns, n) {
 function gapRows(rows, percent) {
   const scale = percent ? 100 : 1;
   return rows.map((gap) => {
-    const sure = gap.low > 0 || gap.high < 0;
     const p = gap.holm ?? gap.p;
+    const sure = p === undefined || p === null ? gap.low > 0 || gap.high < 0 : p < 0.05;
     const note = `${signed(scale * gap.difference)} (${signed(scale * gap.low)} to ${signed(scale * gap.high)})` +
       (p === undefined || p === null ? "" : `, p ${p < 0.001 ? "< 0.001" : number(p, 3)}`);
     const tone = !sure ? "unsure" : gap.difference > 0 ? "better" : "worse";
@@ -79,13 +79,13 @@ function differencesSection(data) {
   const said = data.ablations.some((one) => data.runs.length && one.reference === data.runs[0].name);
   if (!data.gaps.length || said) return null;
   return section("differences", "Differences",
-    `Each run minus ${data.runs[0].name} on the same questions, in points, with 95 % bootstrap intervals; p after Holm over the runs. Where the interval holds zero, the questions do not tell the two apart.`,
+    `Each run minus ${data.runs[0].name} on the same questions, in points, with 95 % bootstrap intervals; p after Holm over the runs; filled where it is below 0.05. Where the interval holds zero, the questions do not tell the two apart.`,
     gapPlots(data, data.gaps));
 }
 
 function ablationSection(data) {
   if (!data.ablations.length) return null;
-  return section("ablations", "Ablations", "Each ablation minus the full system on the same questions, with 95 % intervals; p after Holm.",
+  return section("ablations", "Ablations", "Each ablation minus the full system on the same questions, with 95 % intervals; p after Holm; filled where it is below 0.05.",
     data.ablations.map((one) => [h("h3", null, one.title), gapPlots(data, one.rows), ablationQuestions(one)]));
 }
 

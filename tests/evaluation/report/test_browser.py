@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,12 +45,18 @@ class Page:
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}{part}")
         self.until("return document.documentElement.dataset.ready === 'yes'")
+        if part.startswith("#/q/"):
+            self.drawn("#question-title")
 
     def until(self, script: str) -> Any:
         """Wait until a script returns something true."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         return WebDriverWait(self.driver, 60).until(lambda driver: driver.execute_script(script))
+
+    def drawn(self, selector: str) -> None:
+        """Wait until something matches: a question's block is decompressed first."""
+        self.until(f"return document.querySelector({json.dumps(selector)}) !== null")
 
     def all(self, selector: str) -> list[Any]:
         """Elements that are shown."""
@@ -160,6 +167,7 @@ def test_hostile_text_is_text(report) -> None:
 def test_triplets_turn_from_unknown_to_bound(report) -> None:
     page = report()
     page.open("#/q/q2/t2rag")
+    page.drawn(".board thead th")
     heads = page.texts(".board thead th")
     assert heads == ["#", "Decompose", "Round 1"]
     # What is read out besides says "unknown", and what a bound place was before.
@@ -176,6 +184,7 @@ def test_triplets_turn_from_unknown_to_bound(report) -> None:
 def test_keys_step_through_a_trace_and_the_address_follows(report) -> None:
     page = report()
     page.open("#/q/q2/t2rag")
+    page.drawn("article.step")
     current = "article.step[aria-current=step] h4"
     page.press("j")
     assert page.texts(current) == ["1Decompose"]
@@ -195,6 +204,7 @@ def test_keys_step_through_a_trace_and_the_address_follows(report) -> None:
     page.press("\ue00c")  # Escape
     page.until("return location.hash === '#/questions'")
     page.open("#/q/q2/t2rag/2")
+    page.drawn(current)
     assert page.texts(current) == ["3Resolve"]
 
 
@@ -230,12 +240,14 @@ def test_a_subgraph_evolves(report) -> None:
 def test_what_was_found_for_a_sub_question_is_listed(report) -> None:
     page = report()
     page.open("#/q/q0/tog3/4")
+    page.drawn("#step-4 .fields .hits li")
     assert "tripletAnn — saw — Orm0.500" in page.texts("#step-4 .fields .hits li")
 
 
 def test_what_the_reranker_kept_can_be_read(report) -> None:
     page = report()
     page.open("#/q/q0/tog3/1")
+    page.drawn("#step-1 .hits li")
     kept = page.texts("#step-1 .hits li")
     assert kept == ["communityAnn and what she wrote.0.200", "tripletAnn — wrote — Salt Road0.600"]
     page.all("#step-1 .hits summary")[0].click()
@@ -245,6 +257,7 @@ def test_what_the_reranker_kept_can_be_read(report) -> None:
 def test_a_failed_question_says_so(report) -> None:
     page = report()
     page.open("#/q/q1/tog3")
+    page.drawn("table.answers")
     assert "LLMError: it broke" in page.texts("table.answers")[0]
 
 

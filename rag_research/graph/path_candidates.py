@@ -170,8 +170,9 @@ def find_candidates(
         if turn == 0 and config.expansion:
             near = nearest_to_means(vectors, dense, start, config.expansion + 1, graph.neighbours)
             _add(origin, near.ravel(), 4)
-        words, seen = np.sort(asked.numbers), np.sort(np.fromiter(origin, np.int64))
-        _add(origin, titled_in_part(graph, words, start, seen, dense, config.title_words), 5)
+        if config.title_words:
+            words, seen = np.sort(asked.numbers), np.sort(np.fromiter(origin, np.int64))
+            _add(origin, titled_in_part(graph, words, start, seen, dense, config.title_words), 5)
         new = [row for row in origin if row not in known]
         front = sorted(new, key=lambda row: (-dense[row], row))[: config.front]
     rows = np.fromiter(origin, np.int64, len(origin))

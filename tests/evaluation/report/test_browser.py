@@ -251,6 +251,7 @@ def test_what_the_reranker_kept_can_be_read(report) -> None:
     kept = page.texts("#step-1 .hits li")
     assert kept == ["communityAnn and what she wrote.0.200", "tripletAnn — wrote — Salt Road0.600"]
     page.all("#step-1 .hits summary")[0].click()
+    page.drawn("#step-1 .hits .source")
     assert page.texts("#step-1 .hits .source") == ["Ann and what she wrote."]
 
 

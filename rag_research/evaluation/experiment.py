@@ -224,10 +224,10 @@ def run_table(
 
 
 def _models(results: Sequence[Results]) -> str:
-    """Reader and encoder of the first run that used one."""
+    """Reader and encoder of the first run that used one, as its configuration names them."""
     found = []
     for kind, name in (("llm", "reader"), ("encoder", "encoder")):
-        used = (run.provenance.get("models", {}).get(kind) for run in results)
-        identity: Mapping[str, Any] = next((i for i in used if i), {})
-        found.append(f"{name} {identity.get('model', identity.get('backend', 'none'))}")
+        users = (run.provenance for run in results if run.provenance.get("models", {}).get(kind))
+        chosen: Mapping[str, Any] = next((told["config"][kind] for told in users), {})
+        found.append(f"{name} {chosen.get('model', chosen.get('name', 'none'))}")
     return ", ".join(found)

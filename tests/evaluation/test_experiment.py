@@ -156,6 +156,7 @@ def test_a_table_is_printed_with_published_figures_beside(
     assert ircot[1:4] == ["-", "61.6", "60.7"]  # not run here
     [ours] = [row for row in rows if row[0] == "T2RAG" and "69.3" in row]
     assert ours[1:4] == ["60.0 ±30.0", "69.3", "66.7"]
+    assert "Here: reader scripted, encoder letters." in out
     assert "encoder NV-Embed-v2" in out
     assert "Paired differences to T2RAG" in out
     told = json.loads((own_table.root / "out" / "experiment.json").read_text())

@@ -13,7 +13,7 @@ from rag_research.evaluation.costs import Calls, calls_of, cost_sheet
 from rag_research.evaluation.paired import Gap, gaps_to
 from rag_research.evaluation.records import write_text
 from rag_research.evaluation.results import Results
-from rag_research.evaluation.series import code_note
+from rag_research.evaluation.series import code_note, not_run_note
 from rag_research.evaluation.sheets import Sheet, gaps_sheet, render, results_sheet
 from rag_research.trace import plain
 
@@ -73,7 +73,7 @@ class AblationStudy:
             )
         waiting = [name for name in self.questions if name not in ran]
         if waiting:
-            told.append(f"NOT RUN: {', '.join(waiting)}. The same command goes on there.")
+            told.append(not_run_note(", ".join(waiting)))
         return told
 
     def to_plain(self) -> dict[str, Any]:

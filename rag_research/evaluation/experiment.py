@@ -20,7 +20,7 @@ from rag_research.evaluation.paper_table import PaperTable, load_table, table_co
 from rag_research.evaluation.published import Figure, PublishedTable, published_table
 from rag_research.evaluation.records import write_text
 from rag_research.evaluation.results import Results
-from rag_research.evaluation.series import code_note, load_dataset, run_series
+from rag_research.evaluation.series import code_note, load_dataset, not_run_note, run_series
 from rag_research.evaluation.sheets import Sheet, gaps_sheet, render
 from rag_research.evaluation.table import label, notes, shown
 from rag_research.runtime.artifacts import ArtifactStore
@@ -154,7 +154,10 @@ def run_command(name: str, words: Sequence[str], form: str = "text") -> int:
         waiting = not_run(configs, outcomes)
         if outcomes:
             text = _saved(directory, outcomes, waiting)
-            print(text if form == "json" else _waiting_note(waiting))
+            if form == "json":
+                print(text)
+            elif waiting:
+                print(_waiting_note(waiting))
     return int(any(run.failed or run.partial for outcome in outcomes for run in outcome.results))
 
 
@@ -178,15 +181,14 @@ def _saved(
     told = {"datasets": [outcome.to_plain() for outcome in outcomes], "not_run": waiting}
     text = json.dumps(told, indent=2, ensure_ascii=False)
     sheets = [sheet for outcome in outcomes for sheet in outcome.sheets()]
-    tables = [render(sheets, "markdown"), _waiting_note(waiting)]
+    tables = [render(sheets, "markdown"), *([_waiting_note(waiting)] if waiting else [])]
     write_text(directory / "experiment.json", text + "\n")
-    write_text(directory / "experiment.md", "\n\n".join(filter(None, tables)) + "\n")
+    write_text(directory / "experiment.md", "\n\n".join(tables) + "\n")
     return text
 
 
 def _waiting_note(waiting: Mapping[str, Sequence[str]]) -> str:
-    left = "; ".join(f"{name}: {', '.join(rows)}" for name, rows in waiting.items())
-    return f"NOT RUN: {left}. The same command goes on there." if left else ""
+    return not_run_note("; ".join(f"{name}: {', '.join(rows)}" for name, rows in waiting.items()))
 
 
 def run_table(

@@ -96,3 +96,8 @@ def code_note(runs: Sequence[Results]) -> list[str]:
         return []
     told = "; ".join(f"{commit} {', '.join(names)}" for commit, names in by_code.items())
     return [f"CODE DIFFERS: the runs were made at different commits: {told}."]
+
+
+def not_run_note(waiting: str) -> str:
+    """That runs are missing, and how to get them."""
+    return f"NOT RUN: {waiting}. The same command goes on there."

@@ -19,9 +19,12 @@ function changes(before, now) {
   return [...rows, ...gone.map((triplet) => ({ triplet, change: "gone" }))];
 }
 
+function subgraphBefore(step, steps) {
+  return steps.filter((other) => other.seq < step.seq && isSubgraph(other)).pop() || null;
+}
+
 function subgraphPart(step, steps, view) {
-  const earlier = steps.filter((other) => other.seq < step.seq && isSubgraph(other));
-  const before = earlier.length ? earlier[earlier.length - 1] : null;
+  const before = subgraphBefore(step, steps);
   const rows = changes(before && before.triplets, step.triplets);
   const drawn = rows.filter((row) => row.change !== "gone");
   const label = `Sub-graph: ${count(step.nodes.length, "node")}, ${count(drawn.length, "triplet")}`;
@@ -113,7 +116,7 @@ function nodeList(step, view, before) {
 
 // What the reranker kept of the last sub-graph.
 function keptList(step, steps, view) {
-  const subgraphs = steps.filter((other) => other.seq < step.seq && isSubgraph(other));
-  const nodes = subgraphs.length ? nodesOf(subgraphs[subgraphs.length - 1], view) : new Map();
+  const before = subgraphBefore(step, steps);
+  const nodes = before ? nodesOf(before, view) : new Map();
   return h("ol", { class: "hits" }, step.kept.map((id) => nodes.has(id) ? nodeItem(nodes.get(id)) : h("li", null, id)));
 }

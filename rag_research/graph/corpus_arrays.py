@@ -89,13 +89,19 @@ def corpus_arrays(
     arrays["mention_sentence"] = np.array(sentences, np.int64)
     arrays |= _word_arrays(words, title_words)
     document, position = _documents(corpus, ids, places)
-    letters = [corpus[id].title.encode("utf-8", "replace") for id in ids]
     return arrays | {
-        "titles": np.frombuffer(b"".join(letters), np.uint8),
-        "titles_start": _ends(map(len, letters)),
+        **_title_letters(corpus, ids),
         "length": np.array(lengths, np.int32),
         "document": document,
         "position": position,
+    }
+
+
+def _title_letters(corpus: Corpus, ids: Sequence[str]) -> dict[str, NDArray[Any]]:
+    letters = [corpus[id].title.encode("utf-8", "replace") for id in ids]
+    return {
+        "titles": np.frombuffer(b"".join(letters), np.uint8),
+        "titles_start": _ends(map(len, letters)),
     }
 
 

@@ -1,12 +1,14 @@
-"""Gradient boosting over the path selector's features: what a graph network has to beat.
+"""Gradient boosting over candidates: what a graph network has to beat.
 
-Each candidate is described by its own features, and by those of the neighbour that leads to it
-best, in five ways of choosing one, with the edge in between.
+``gradient_boosting`` sees all of the path selector's features on the selector's own candidates.
+``link_boosting`` is the plain ranker one would try first: search scores, and links from names to
+titles around the best of the search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +31,37 @@ from rag_research.training.selector_questions import pool, read_questions, split
 
 Floats = NDArray[np.float32]
 STAGE = "gradient-boosting"
-VERSION = 2
+VERSION = 3
 ROUNDS = 300
 FILE = "model.joblib"
+LINKED_CANDIDATES = CandidateConfig(
+    found=20, front=10, namers=30, shared=0, shared_in_all=0, expansion=0, title_words=0
+)
+_OWN = ("cosine", "bm25", "fused", "dense_rank", "bm25_rank", "fused_rank", "titled_in_question")
+_NEIGHBOUR = ("cosine", "fused", "fused_rank")
+_BETWEEN = ("names_target", "named_by_target", "cosine", "expanded", "residual")
 
 
+@dataclass(frozen=True, slots=True)
 class Boosting:
     """Scores candidates by the probability of being gold.
 
     Args:
+        name: one of :data:`ROWS`.
         model: a fitted classifier of scikit-learn.
+        candidates: it was trained on.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    name: str
+    model: Any
+    candidates: CandidateConfig
 
     def scores(self, path: PathGraph) -> Floats:
         """[N]"""
         if not len(path.rows):
             return np.empty(0, np.float32)
-        scores: Floats = self.model.predict_proba(boosting_rows(path))[:, 1].astype(np.float32)
+        rows = ROWS[self.name](path)
+        scores: Floats = self.model.predict_proba(rows)[:, 1].astype(np.float32)
         return scores
 
 
@@ -76,6 +89,36 @@ def boosting_rows(path: PathGraph) -> Floats:
     return np.concatenate([path.nodes, *(_best(path, *view) for view in views)], axis=1)
 
 
+def link_rows(path: PathGraph) -> Floats:
+    """Search scores and ranks, links, and the linked neighbour that the search found best.
+
+    Returns:
+        ``[own | named, naming | neighbour | edge]``; zeros where there is no such neighbour.
+
+    Shapes:
+        -> [N, 17]
+    """
+    edges, count = path.edges, len(path.nodes)
+    named, naming = edge_feature(path, "names_target"), edge_feature(path, "named_by_target")
+    linked = np.flatnonzero((named > 0) | (naming > 0))
+    links = [np.bincount(edges.target, values, count) for values in (named, naming)]
+    fused = node_feature(path, "fused")[edges.source]
+    linked = linked[np.argsort(fused[linked], kind="stable")]  # the best is written last
+    source, target = edges.source[linked], edges.target[linked]
+    told = [node_feature(path, name)[source] for name in _NEIGHBOUR]
+    told += [edge_feature(path, name)[linked] for name in _BETWEEN]
+    best = np.zeros((count, len(told)), np.float32)
+    best[target] = np.stack(told, axis=1)
+    own = [node_feature(path, name) for name in _OWN]
+    return np.column_stack([*own, *links, best]).astype(np.float32)
+
+
+ROWS: Mapping[str, Callable[[PathGraph], Floats]] = {
+    "gradient_boosting": boosting_rows,
+    "link_boosting": link_rows,
+}
+
+
 def _best(path: PathGraph, allowed: NDArray[np.bool_], score: Floats) -> Floats:
     """Score, edge and source of the best allowed edge into each candidate."""
     edges, nodes = path.edges, path.nodes
@@ -91,18 +134,20 @@ def _best(path: PathGraph, allowed: NDArray[np.bool_], score: Floats) -> Floats:
 
 
 def load_boosting(
+    name: str,
     config: SelectorDataConfig,
     candidates: CandidateConfig,
     encoder: Any,
     store: ArtifactStore,
     seed: int = 0,
 ) -> Boosting:
-    """Train, or find in ``store``, a classifier on the selector's own training graphs.
+    """Train, or find in ``store``, a classifier on the selector's training questions.
 
     Validation questions are left out, as the selector does not learn from them either; a data
     set of n questions counts ``sqrt(n)`` or n, see ``SelectorDataConfig.weights``.
 
     Args:
+        name: one of :data:`ROWS`.
         config: the questions; features and edges are always all there.
         candidates: how far the graphs reach.
         encoder: frozen; one that shows its tokens.
@@ -120,7 +165,8 @@ def load_boosting(
 
     def write(directory: Path) -> Mapping[str, int]:
         graphs = _training_graphs(config, candidates, encoder, seed)
-        rows, gold, weight = _table(graphs, 0.5 if config.weights == "root" else 1.0)
+        power = 0.5 if config.weights == "root" else 1.0
+        rows, gold, weight = _table(graphs, ROWS[name], power)
         model = HistGradientBoostingClassifier(
             max_iter=ROUNDS,
             learning_rate=0.05,
@@ -135,6 +181,7 @@ def load_boosting(
         return {"questions": sum(map(len, graphs.values())), "rows": len(rows)}
 
     inputs = {
+        "name": name,
         "questions": sha256_of(Path(config.questions)),
         "data": config,
         "candidates": candidates,
@@ -143,7 +190,7 @@ def load_boosting(
         "seed": seed,
     }
     artifact = store.ensure(STAGE, VERSION, inputs, write)
-    return Boosting(joblib.load(artifact.path / FILE))
+    return Boosting(name, joblib.load(artifact.path / FILE), candidates)
 
 
 def _training_graphs(
@@ -163,13 +210,13 @@ def _training_graphs(
 
 
 def _table(
-    graphs: Mapping[str, Sequence[PathData]], power: float
+    graphs: Mapping[str, Sequence[PathData]], describe: Callable[[PathGraph], Floats], power: float
 ) -> tuple[Floats, Floats, NDArray[np.float64]]:
     """Rows, labels and weights of all candidates; a data set of n questions weighs n^power."""
     rows, gold, weight = [], [], []
     for own in graphs.values():
         for data in own:
-            rows.append(boosting_rows(_arrays(data)))
+            rows.append(describe(_arrays(data)))
             gold.append(data.y.numpy())
             weight.append(np.full(len(rows[-1]), len(own) ** (power - 1)))
     weights = np.concatenate(weight)

@@ -29,7 +29,7 @@ from rag_research.evaluation.path_tokens import (
 from rag_research.evaluation.retrieval import full_chain, recall_at_k
 from rag_research.evaluation.stages import StageRanks
 from rag_research.graph.corpus_graph import CorpusGraph
-from rag_research.graph.path_candidates import Asked, CandidateConfig, Found, ask, find_candidates
+from rag_research.graph.path_candidates import CandidateConfig, Found, ask, find_candidates
 from rag_research.graph.path_data import network_input, path_data
 from rag_research.graph.path_features import PathGraph, path_graph
 from rag_research.graph.path_retriever import build_path_retriever
@@ -98,7 +98,7 @@ class PathComparer:
         encoder: frozen; one that shows its tokens.
         store: of graph and indexes.
         selectors: at least one.
-        boosting: the gradient-boosting baseline, or ``None``.
+        boosting: gradient-boosting baselines, each on candidates of its own.
         recall_at: cut-offs.
 
     Raises:
@@ -111,7 +111,7 @@ class PathComparer:
         encoder: Any,
         store: ArtifactStore,
         selectors: Sequence[SelectorCheckpoint],
-        boosting: Boosting | None = None,
+        boosting: Sequence[Boosting] = (),
         recall_at: Sequence[int] = (2, 5, 10),
     ) -> None:
         names = [selector.name for selector in selectors]
@@ -148,15 +148,21 @@ class PathComparer:
         evidence = evidence_of(question, self.costs.corpus, self.graph)
         with outcome.clock("encode"):
             (tokens,) = self.retriever.read([question.text])
-        graphs: dict[CandidateConfig, tuple[Asked, Found, PathGraph]] = {}
-        for number, selector in enumerate(self.selectors):
-            settings = selector.candidates
+        own = self.selectors[0].candidates
+        graphs = {own: self._candidates(question.text, tokens, own, outcome)}
+        reaches = [boosting.candidates for boosting in self.boosting]
+        for settings in reaches + [selector.candidates for selector in self.selectors]:
             if settings not in graphs:
-                own = outcome if number == 0 else PathComparison([], 0)
-                graphs[settings] = self._candidates(question.text, tokens, settings, own)
-                if number == 0:
-                    self._baselines(question, evidence, *graphs[settings][1:], outcome)
-            _, found, path = graphs[settings]
+                untimed = PathComparison([], 0)
+                graphs[settings] = self._candidates(question.text, tokens, settings, untimed)
+        self._baselines(question, evidence, *graphs[own], outcome)
+        for boosting in self.boosting:
+            path = graphs[boosting.candidates][1]
+            with outcome.clock(boosting.name):
+                scores = boosting.scores(path)
+            self._record(boosting.name, _by_share(path.rows, scores), evidence, outcome)
+        for number, selector in enumerate(self.selectors):
+            found, path = graphs[selector.candidates]
             with outcome.clock(f"network {selector.name}"):
                 selected = selector.network(network_input(path_data(path)))
             self._selected(selector.name, path, selected, evidence, outcome)
@@ -165,13 +171,13 @@ class PathComparer:
 
     def _candidates(
         self, text: str, tokens: QueryTokens, config: CandidateConfig, outcome: PathComparison
-    ) -> tuple[Asked, Found, PathGraph]:
+    ) -> tuple[Found, PathGraph]:
         with outcome.clock("candidates"):
             asked = ask(self.graph, text, tokens)
             found = find_candidates(self.graph, self.retriever.lexical, asked, config)
         with outcome.clock("features"):
             path = path_graph(self.graph, asked, found)
-        return asked, found, path
+        return found, path
 
     def _baselines(
         self,
@@ -188,9 +194,6 @@ class PathComparer:
             self._record(name, _by_share(rows, scores), evidence, outcome)
         gold = np.isin(path.rows, evidence.passages)
         scored = {name: score(path) for name, score in BASELINES.items()}
-        if self.boosting is not None:
-            with outcome.clock("gradient_boosting"):
-                scored["gradient_boosting"] = self.boosting.scores(path)
         scored |= {"oracle": oracle(path, gold), "random": shuffled(path, question.id)}
         for name, scores in scored.items():
             self._record(name, _by_share(path.rows, scores), evidence, outcome)

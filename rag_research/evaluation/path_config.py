@@ -16,7 +16,7 @@ class RetrievalConfig(ExperimentConfig):
         selectors: names or paths of path selectors. All others are compared with the first,
             whose settings the candidate graphs are made with. Without one, only BM25, dense
             and hybrid search are compared.
-        training: training questions of the gradient-boosting baseline, which is left out
+        training: training questions of the gradient-boosting baselines, which are left out
             without them.
     """
 

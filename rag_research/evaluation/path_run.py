@@ -9,7 +9,7 @@ from typing import Any
 
 from rag_research.corpus.dataset import Dataset
 from rag_research.corpus.subset import sample_questions
-from rag_research.evaluation.path_boosting import load_boosting
+from rag_research.evaluation.path_boosting import LINKED_CANDIDATES, Boosting, load_boosting
 from rag_research.evaluation.path_comparison import PathComparer
 from rag_research.evaluation.path_config import RetrievalConfig
 from rag_research.evaluation.path_report import markdown, summary, write_report
@@ -34,10 +34,16 @@ def compare_paths(config: RetrievalConfig, dataset: Dataset, encoder: Any) -> st
         replace(load_selector(name), name=label)
         for name, label in zip(config.selectors, labels, strict=True)
     ]
-    boosting = None
+    boosting: list[Boosting] = []
     if config.training is not None:
-        candidates = selectors[0].candidates
-        boosting = load_boosting(config.training, candidates, encoder, store, config.seed)
+        reach = {
+            "gradient_boosting": selectors[0].candidates,
+            "link_boosting": LINKED_CANDIDATES,
+        }
+        boosting = [
+            load_boosting(name, config.training, candidates, encoder, store, config.seed)
+            for name, candidates in reach.items()
+        ]
     evaluation = config.evaluation
     comparer = PathComparer(
         dataset.corpus, encoder, store, selectors, boosting, evaluation.recall_at

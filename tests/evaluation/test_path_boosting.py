@@ -10,7 +10,14 @@ pytest.importorskip("sklearn")
 
 from rag_research.embed.hashing import Hashing, HashingConfig
 from rag_research.evaluation import path_boosting
-from rag_research.evaluation.path_boosting import Boosting, boosting_rows, load_boosting
+from rag_research.evaluation.path_boosting import (
+    LINKED_CANDIDATES,
+    ROWS,
+    Boosting,
+    boosting_rows,
+    link_rows,
+    load_boosting,
+)
 from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_edges import EDGE_FEATURES, Edges
 from rag_research.graph.path_features import NODE_FEATURES, SENTENCE_FEATURES, PathGraph
@@ -49,6 +56,16 @@ def test_rows_hold_the_best_neighbour_of_each_view() -> None:
     assert views[0, 3, 0] == 1 and views[0, 3, fused] == 0
 
 
+def test_link_rows_hold_the_linked_neighbour_that_search_found_best() -> None:
+    rows = link_rows(graph())
+    own, named, naming, fused = 2, 7, 8, 10
+    assert rows.shape == (3, 17)
+    assert rows[:, own].tolist() == [0.75, 0.5, 0]
+    assert rows[2, named] == 2 and rows[2, naming] == 0
+    assert rows[2, fused] == 0.75
+    assert not rows[:2, 9:].any()
+
+
 def questions(path: Path) -> Path:
     """The film names its director, the director a town; a passage of bread stands beside."""
     rows = []
@@ -67,8 +84,12 @@ def questions(path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    "name, candidates",
+    [("gradient_boosting", CandidateConfig()), ("link_boosting", LINKED_CANDIDATES)],
+)
 def test_a_classifier_is_trained_once_and_ranks_gold_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, candidates: CandidateConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = ArtifactStore(tmp_path / "store")
     config = SelectorDataConfig(
@@ -86,8 +107,8 @@ def test_a_classifier_is_trained_once_and_ranks_gold_first(
         return seen[-1]
 
     monkeypatch.setattr(path_boosting, "_training_graphs", noted)
-    first = load_boosting(config, CandidateConfig(), encoder, store)
-    again = load_boosting(config, CandidateConfig(), encoder, store)
+    first = load_boosting(name, config, candidates, encoder, store)
+    again = load_boosting(name, config, candidates, encoder, store)
     assert len(seen) == 1
     (manifest,) = store.manifests(path_boosting.STAGE)
     assert manifest["counts"]["questions"] == len(TOWNS)
@@ -98,11 +119,12 @@ def test_a_classifier_is_trained_once_and_ranks_gold_first(
         assert again.scores(path).tolist() == scores.tolist()
 
 
-def test_nothing_is_scored_without_candidates() -> None:
+@pytest.mark.parametrize("name", ROWS)
+def test_nothing_is_scored_without_candidates(name: str) -> None:
     none = np.empty(0, np.int64)
     features = np.empty((0, len(EDGES)), np.float32)
     edges = Edges(none, none, features, np.empty(0, np.float32), np.empty(0, np.float32))
     sentences = np.empty((0, len(SENTENCE_FEATURES)), np.float32)
     nodes = np.empty((0, len(NODES)), np.float32)
     empty = PathGraph(none, nodes, edges, np.empty(0, np.float32), sentences, none, none)
-    assert len(Boosting(None).scores(empty)) == 0
+    assert len(Boosting(name, None, CandidateConfig()).scores(empty)) == 0

@@ -59,7 +59,9 @@ def measure(size: int) -> None:
         f"{len(arrays['entity_hash']):,} entities; peak {before:,.0f} MiB with the passages, "
         f"{peak_mb():,.0f} MiB in all"
     )
-    graph = CorpusGraph(ids, tables, arrays)
+    graph = CorpusGraph(
+        ids, tables, arrays, np.empty((len(arrays["bridge_entity"]), 0), np.float32)
+    )
     started = time.process_time()
     graph.names, graph.entity_idf, graph.title_named  # noqa: B018 - what an opened graph keeps
     opened = time.process_time() - started

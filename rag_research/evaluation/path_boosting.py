@@ -35,7 +35,7 @@ VERSION = 3
 ROUNDS = 300
 FILE = "model.joblib"
 LINKED_CANDIDATES = CandidateConfig(
-    found=20, front=10, namers=30, shared=0, shared_in_all=0, expansion=0, title_words=0
+    found=20, front=10, namers=30, shared=0, shared_in_all=0, title_words=0
 )
 _OWN = ("cosine", "bm25", "fused", "dense_rank", "bm25_rank", "fused_rank", "titled_in_question")
 _NEIGHBOUR = ("cosine", "fused", "fused_rank")
@@ -69,15 +69,16 @@ def boosting_rows(path: PathGraph) -> Floats:
     """What the classifier sees of each candidate.
 
     Returns:
-        ``[own | 5 x (score, edge, neighbour)]``; zeros where there is no such neighbour.
+        ``[own | 6 x (score, edge, neighbour)]``; zeros where there is no such neighbour.
 
     Shapes:
-        -> [N, F + 5 (1 + A + F)]
+        -> [N, F + 6 (1 + A + F)]
     """
     edges = path.edges
     fused = node_feature(path, "fused")[edges.source]
     named, naming = edge_feature(path, "names_target"), edge_feature(path, "named_by_target")
     linked = (named > 0) | (naming > 0)
+    hop = edge_feature(path, "hop")
     spelt = edge_feature(path, "title_fresh")
     views = (
         (named > 0, fused),
@@ -85,6 +86,7 @@ def boosting_rows(path: PathGraph) -> Floats:
         (linked, edge_feature(path, "sentences_by_idf")),
         (np.ones(len(fused), bool), edge_feature(path, "sentences_by_idf")),
         (spelt > 0, spelt),
+        (hop > 0, hop),
     )
     return np.concatenate([path.nodes, *(_best(path, *view) for view in views)], axis=1)
 

@@ -29,9 +29,10 @@ from rag_research.evaluation.path_tokens import (
 from rag_research.evaluation.retrieval import full_chain, recall_at_k
 from rag_research.evaluation.stages import StageRanks
 from rag_research.graph.corpus_graph import CorpusGraph
-from rag_research.graph.path_candidates import CandidateConfig, Found, ask, find_candidates
+from rag_research.graph.path_candidates import CandidateConfig, Found, find_candidates
 from rag_research.graph.path_data import network_input, path_data
 from rag_research.graph.path_features import PathGraph, path_graph
+from rag_research.graph.path_question import ask
 from rag_research.graph.path_retriever import build_path_retriever
 from rag_research.graph.selector_checkpoint import SelectorCheckpoint
 from rag_research.models.path_selector import Selected

@@ -53,6 +53,8 @@ def corpus_arrays(
         ``titles`` and ``titles_start`` [N + 1]: the titles in UTF-8, joined;
         ``entity_hash`` [K], sorted; ``entity_start`` [K + 1] and ``entity_passages``: the
         passages that name each entity, or have it as their title;
+        ``bridge_entity`` [B]: the entities of two or more passages, ascending, and
+        ``bridge_letters``, ``bridge_start`` [B + 1]: their keys in UTF-8, joined;
         ``title_entity`` [N], -1 without a title; ``titled_start`` [K + 1] and
         ``titled_passages``: the passages of each title;
         ``mention_start`` [N + 1], ``mention_entity`` [R], ``mention_sentence`` [R];
@@ -66,7 +68,7 @@ def corpus_arrays(
     hashed = lru_cache(_REMEMBERED)(key_hash)
     words, title_words, mentions = _Rows(), _Rows(), _Rows()
     sentences, lengths, titles = array("q"), array("i"), array("q")
-    title_hashes = array("Q")
+    title_hashes, keys = array("Q"), _Letters()
     with progress("find names", len(ids)) as advance:
         for row, id in enumerate(ids):
             passage = corpus[id]
@@ -75,6 +77,8 @@ def corpus_arrays(
             starts = np.asarray(tables.sentence_offsets[first:last, 0])
             found = _mentions(passage.contents, names, starts, int(first), title)
             mentions.add(hashed(key) for key, _ in found)
+            for key, _ in found:
+                keys.add(key)
             sentences.extend(sentence for _, sentence in found)
             own = [word for word, _, _ in folded_words(passage.contents)]
             words.add(sorted({hashed(word) for word in own}))
@@ -86,6 +90,7 @@ def corpus_arrays(
             advance()
     titled = np.frombuffer(titles, np.int64), np.frombuffer(title_hashes, np.uint64)
     arrays = _entity_arrays(mentions, *titled, len(ids))
+    arrays |= _bridges(arrays, keys)
     arrays["mention_sentence"] = np.array(sentences, np.int64)
     arrays |= _word_arrays(words, title_words)
     document, position = _documents(corpus, ids, places)
@@ -102,6 +107,32 @@ def _title_letters(corpus: Corpus, ids: Sequence[str]) -> dict[str, NDArray[Any]
     return {
         "titles": np.frombuffer(b"".join(letters), np.uint8),
         "titles_start": _ends(map(len, letters)),
+    }
+
+
+class _Letters:
+    """Strings one after another."""
+
+    def __init__(self) -> None:
+        self.letters = bytearray()
+        self.ends = array("q", [0])
+
+    def add(self, text: str) -> None:
+        """The next one."""
+        self.letters += text.encode("utf-8", "replace")
+        self.ends.append(len(self.letters))
+
+
+def _bridges(arrays: Arrays, keys: _Letters) -> dict[str, NDArray[Any]]:
+    """Names that two or more passages have, spelt as where they are mentioned first."""
+    bridges = np.flatnonzero(np.diff(arrays["entity_start"]) >= 2)
+    entities, first = np.unique(arrays["mention_entity"], return_index=True)
+    place = first[np.searchsorted(entities, bridges)].tolist()
+    letters = [bytes(keys.letters[keys.ends[at] : keys.ends[at + 1]]) for at in place]
+    return {
+        "bridge_entity": bridges,
+        "bridge_letters": np.frombuffer(b"".join(letters), np.uint8),
+        "bridge_start": _ends(map(len, letters)),
     }
 
 

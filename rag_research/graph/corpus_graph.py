@@ -18,15 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_research.corpus.corpus import Corpus
+from rag_research.embed.base import Vectors
+from rag_research.embed.store import EmbeddingStore
 from rag_research.embed.token_store import TokenStore, TokenTables
 from rag_research.graph.corpus_arrays import Arrays, Integers, Places, corpus_arrays
 from rag_research.graph.corpus_entities import STOP_WORDS, NameDictionary, key_hash
-from rag_research.graph.passage_neighbours import Table, passage_neighbours
 from rag_research.index.dense import texts_fingerprint
 from rag_research.runtime.artifacts import ArtifactStore
 
 STAGE = "corpus-graph"
-VERSION = 3
+VERSION = 4
 STOP_WORD_WEIGHT = 0.1
 
 
@@ -38,13 +39,13 @@ class CorpusGraph:
         ids: of the passages, sorted.
         tables: vectors, sentences and tokens, see :class:`TokenTables`.
         arrays: names and words, see :func:`corpus_arrays`.
-        neighbours: see :func:`passage_neighbours`.
+        bridges: unit vectors of the names that two or more passages have. [B, D]
     """
 
     ids: tuple[str, ...]
     tables: TokenTables
     arrays: Arrays
-    neighbours: Table | None = None
+    bridges: Vectors
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,14 +58,20 @@ class CorpusGraph:
     @cached_property
     def names(self) -> NameDictionary:
         """Finds titles of the corpus in a question."""
-        letters, start = self.arrays["titles"].tobytes(), self.arrays["titles_start"].tolist()
-        return NameDictionary(letters[a:b].decode() for a, b in pairwise(start))
+        return NameDictionary(_strings(self.arrays["titles"], self.arrays["titles_start"]))
 
     @cached_property
     def entity_idf(self) -> NDArray[np.float32]:
         """``ln(N / df)`` of each entity. [K]"""
         df = np.diff(self.arrays["entity_start"])
         return np.log(len(self) / np.maximum(df, 1)).astype(np.float32)
+
+    @cached_property
+    def bridge_of(self) -> Integers:
+        """Row of each entity in ``bridges``, -1 without one. [K]"""
+        rows = np.full(len(self.arrays["entity_hash"]), -1, np.int64)
+        rows[self.arrays["bridge_entity"]] = np.arange(len(self.arrays["bridge_entity"]))
+        return rows
 
     @cached_property
     def title_named(self) -> Integers:
@@ -162,8 +169,14 @@ def build_corpus_graph(
     files = sorted(artifact.path.glob("*.npy"))
     arrays = {path.stem: _mapped(np.load(path, mmap_mode="r")) for path in files}
     tables = TokenTables(*(_mapped(getattr(tables, field.name)) for field in fields(tables)))
-    neighbours = passage_neighbours(tables.vectors, fingerprint, encoder, store)
-    return CorpusGraph(ids, tables, arrays, neighbours)
+    names = list(_strings(arrays["bridge_letters"], arrays["bridge_start"]))
+    bridges = EmbeddingStore(store.root, encoder).vectors(names, label="encode names")
+    return CorpusGraph(ids, tables, arrays, bridges)
+
+
+def _strings(letters: NDArray[Any], start: NDArray[Any]) -> Iterable[str]:
+    whole = letters.tobytes()
+    return (whole[a:b].decode() for a, b in pairwise(start.tolist()))
 
 
 def _mapped(array: NDArray[Any]) -> NDArray[Any]:

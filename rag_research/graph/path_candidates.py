@@ -13,20 +13,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.embed.token_store import QueryTokens
-from rag_research.graph.corpus_entities import folded_words, name_key
 from rag_research.graph.corpus_graph import CorpusGraph
-from rag_research.graph.passage_neighbours import nearest_to_means
+from rag_research.graph.next_hop import hop_queries, open_questions
+from rag_research.graph.path_question import Asked
 from rag_research.graph.ragged import among, gather_runs, ranks_in_groups
 from rag_research.graph.title_words import titled_in_part
 from rag_research.index.hybrid import fuse
-from rag_research.text.entities import capitalised_offsets
 from rag_research.types import Hit
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 DEPTH = 100
-ORIGINS = ("search", "question_title", "link", "shared_name", "expansion", "title_words")
+ORIGINS = ("search", "question_title", "link", "shared_name", "title_words")
 
 
 class Lexical(Protocol):
@@ -44,10 +42,10 @@ class CandidateConfig:
         front: best of them that are expanded (10).
         titled: passages of one title (4).
         namers: passages that name the title of an expanded one (30).
-        shared: passages that share one name with an expanded one (4).
+        shared: passages that share one name with an expanded one, nearest to the query for the
+            next hop (4).
         shared_in_all: the same over all its names (12).
         hub: names of more passages than this are not followed (400).
-        expansion: nearest passages to the mean of question and expanded passage (10).
         title_words: passages of whose title an expanded one has most words (3).
         rounds: rounds of expansion; each next one starts at the best of what the last added (1).
     """
@@ -59,7 +57,6 @@ class CandidateConfig:
     shared: int = 4
     shared_in_all: int = 12
     hub: int = 400
-    expansion: int = 10
     title_words: int = 3
     rounds: int = 1
 
@@ -69,32 +66,9 @@ class CandidateConfig:
                 f"needs found >= 1, front >= 1 and hub >= 2, got {self.found}, {self.front} and "
                 f"{self.hub}"
             )
-        reach = (self.titled, self.namers, self.shared, self.expansion, self.title_words)
+        reach = (self.titled, self.namers, self.shared, self.title_words)
         if min(*reach, self.rounds) < 0:
-            raise ValueError(
-                "titled, namers, shared, expansion, title_words and rounds must not be negative"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as the candidate graph sees it.
-
-    Args:
-        text: of the question.
-        tokens: its vector and token states.
-        words: its distinct folded words, in order.
-        numbers: their numbers in the corpus, -1 where unknown. [W]
-        weights: their weights, sum 1. [W]
-        entities: numbers of the entities it names, ascending.
-    """
-
-    text: str
-    tokens: QueryTokens
-    words: tuple[str, ...]
-    numbers: Integers
-    weights: Floats
-    entities: Integers
+            raise ValueError("titled, namers, shared, title_words and rounds must not be negative")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,33 +89,13 @@ class Found:
     lists: Mapping[str, Mapping[int, float]]
 
 
-def ask(graph: CorpusGraph, text: str, tokens: QueryTokens) -> Asked:
-    """Look a question's words and names up in the corpus.
-
-    Args:
-        graph: of the corpus.
-        text: the question.
-        tokens: of the same text.
-    """
-    words = folded_words(text)
-    distinct = tuple(dict.fromkeys(word for word, _, _ in words))
-    numbers, weights = graph.words_of(distinct)
-    titles = [key for key, _, _ in graph.names.find(text, words)]
-    runs = [
-        name_key([w for w, a, b in words if a >= start and b <= end])
-        for start, end in capitalised_offsets(text)
-    ]
-    entities = np.unique(graph.entities_of(dict.fromkeys([*titles, *runs])))
-    return Asked(text, tokens, distinct, numbers, weights / max(weights.sum(), 1e-9), entities)
-
-
 def find_candidates(
     graph: CorpusGraph, lexical: Lexical, asked: Asked, config: CandidateConfig
 ) -> Found:
     """Candidates of a question.
 
-    Time grows with the corpus only by one product of its vectors with the question's (and with
-    those of the expanded passages); what is followed is limited by ``config``.
+    Time grows with the corpus only by one product of its vectors with the question's; what is
+    followed is limited by ``config``.
 
     Args:
         graph: of the corpus; may be empty.
@@ -149,8 +103,7 @@ def find_candidates(
         asked: the question.
         config: the limits.
     """
-    vectors = graph.tables.vectors
-    dense: Floats = vectors @ asked.tokens.vector
+    dense: Floats = graph.tables.vectors @ asked.tokens.vector
     lists = _lists(graph, lexical, asked, dense)
     fused = lists["fused"]
     origin: dict[int, int] = dict.fromkeys(list(fused)[: config.found], 0)
@@ -159,20 +112,17 @@ def find_candidates(
     _add(origin, named, 1)
     front = list(fused)[: config.front]
     front += [row for row in named.tolist() if row not in front][: config.front]
-    for turn in range(config.rounds):
+    for _ in range(config.rounds):
         start = np.array(front, np.int64)
         known = set(origin)
         mentioned, owner = gather_runs(arrays["mention_start"], start)
         entity = np.asarray(arrays["mention_entity"][mentioned], np.int64)
         _add(origin, _titled(graph, np.unique(entity), dense, config.titled), 2)
         _add(origin, _namers(graph, start, dense, fused, config), 2)
-        _add(origin, _sharers(graph, entity, owner, asked.entities, dense, config), 3)
-        if turn == 0 and config.expansion:
-            near = nearest_to_means(vectors, dense, start, config.expansion + 1, graph.neighbours)
-            _add(origin, near.ravel(), 4)
+        _add(origin, _sharers(graph, asked, start, entity, owner, config), 3)
         if config.title_words:
             words, seen = np.sort(asked.numbers), np.sort(np.fromiter(origin, np.int64))
-            _add(origin, titled_in_part(graph, words, start, seen, dense, config.title_words), 5)
+            _add(origin, titled_in_part(graph, words, start, seen, dense, config.title_words), 4)
         new = [row for row in origin if row not in known]
         front = sorted(new, key=lambda row: (-dense[row], row))[: config.front]
     rows = np.fromiter(origin, np.int64, len(origin))
@@ -234,23 +184,28 @@ def _namers(
 
 def _sharers(
     graph: CorpusGraph,
+    asked: Asked,
+    front: Integers,
     entity: Integers,
     owner: Integers,
-    asked: Integers,
-    dense: Floats,
     config: CandidateConfig,
 ) -> Integers:
-    """Passages that share a name with one in ``front``; names of the question lead nowhere new."""
+    """Passages that share a name with one in ``front`` and best meet what that leaves open.
+
+    Names of the question lead nowhere new.
+    """
     start = graph.arrays["entity_start"]
     df = start[entity + 1] - start[entity]
-    live = (df >= 2) & (df <= config.hub) & ~among(entity, asked)
+    live = (df >= 2) & (df <= config.hub) & ~among(entity, asked.entities)
     pairs = np.unique(np.stack([owner[live], entity[live]], 1), axis=0)
     if not len(pairs):
         return np.empty(0, np.int64)
-    at, group = gather_runs(start, pairs[:, 1])
+    own, names = pairs.T
+    queries = hop_queries(graph, open_questions(graph, asked, front), own, names)
+    at, group = gather_runs(start, names)
     rows = np.asarray(graph.arrays["entity_passages"][at], np.int64)
-    kept = ranks_in_groups(group, dense[rows]) < config.shared
-    rows, group = rows[kept], group[kept]
-    score = dense[rows] + np.float32(0.02) * graph.entity_idf[pairs[group, 1]]
-    own = pairs[group, 0]
-    return rows[ranks_in_groups(own, score) < config.shared_in_all]
+    distinct, place = np.unique(rows, return_inverse=True)
+    score = queries.paired(graph.tables.vectors[distinct], group, place)
+    kept = ranks_in_groups(group, score) < config.shared
+    rows, group, score = rows[kept], group[kept], score[kept]
+    return rows[ranks_in_groups(own[group], score) < config.shared_in_all]

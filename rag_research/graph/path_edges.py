@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_research.graph.corpus_graph import CorpusGraph
-from rag_research.graph.path_candidates import Asked, Found
+from rag_research.graph.next_hop import Hops, hop_scores
+from rag_research.graph.path_candidates import Found
 from rag_research.graph.path_evidence import Evidence
+from rag_research.graph.path_question import Asked
 from rag_research.graph.ragged import among, pairs_in_groups, reduce_by_key
 from rag_research.graph.title_words import COVERED, TitleCover, title_cover
 from rag_research.graph.topology import TopologyConfig
@@ -40,6 +42,7 @@ EDGE_FEATURES: Mapping[str, tuple[str, ...]] = {
     "tokens": ("token_gain", "token_union", "excess_gain", "excess_union"),
     "words": ("word_gain", "word_union"),
     "hubs": ("target_hub", "source_hub"),
+    "next_hop": ("hop", "hop_behind_best", "hop_rank", "hop_gain", "own_hop", "own_hop_rank"),
     "title_words": (
         "title_share",
         "title_fresh",
@@ -84,7 +87,10 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
     cosine = vectors @ vectors.T
     key, shared, leads_on = _shared_names(graph, asked, found, evidence)
     cover = title_cover(graph, np.sort(asked.numbers), rows)
-    joined = _joined(key, cosine, cover, found)
+    hops = hop_scores(
+        graph, asked, evidence.words, evidence.mention_owner, evidence.mention_entity, vectors
+    )
+    joined = _joined(key, cosine, cover, hops, found)
     source, target = np.nonzero(joined)
     where = np.searchsorted(source * count + target, key)
     columns: Columns = {}
@@ -100,6 +106,7 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
     for name, values in cover._asdict().items():
         columns[f"title_{name}"] = values[source, target]
         columns[f"own_title_{name}"] = values[target, source]
+    columns |= _next_hop(hops, found.dense[rows], source, target)
     weight = _published(graph, rows, columns, evidence, source, target)
     order = [name for group in EDGE_FEATURES.values() for name in group]
     features = np.stack([np.asarray(columns[n], np.float32) for n in order], axis=1)
@@ -147,9 +154,11 @@ def _shared_names(
     return key, columns, leads_on
 
 
-def _joined(key: Integers, cosine: Floats, cover: TitleCover, found: Found) -> NDArray[np.bool_]:
+def _joined(
+    key: Integers, cosine: Floats, cover: TitleCover, hops: Hops, found: Found
+) -> NDArray[np.bool_]:
     count = len(cosine)
-    joined = cover.fresh >= COVERED
+    joined = (cover.fresh >= COVERED) | (hops.rank < NEAREST)
     joined.ravel()[key] = True
     if count > NEAREST:
         apart = cosine.copy()
@@ -162,6 +171,20 @@ def _joined(key: Integers, cosine: Floats, cover: TitleCover, found: Found) -> N
     joined |= joined.T
     np.fill_diagonal(joined, False)
     return joined
+
+
+def _next_hop(hops: Hops, own: Floats, source: Integers, target: Integers) -> Columns:
+    """How well the target meets the source's query for the next hop, and the other way round."""
+    score, rank = hops.score, np.log1p(hops.rank)
+    best = score.max(axis=1, initial=0.0)
+    return {
+        "hop": score[source, target],
+        "hop_behind_best": score[source, target] - best[source],
+        "hop_rank": rank[source, target],
+        "hop_gain": score[source, target] - own[target],
+        "own_hop": score[target, source],
+        "own_hop_rank": rank[target, source],
+    }
 
 
 def _likeness(
@@ -183,8 +206,8 @@ def _likeness(
 def _gains(asked: Asked, evidence: Evidence, source: Integers, target: Integers) -> Columns:
     """What the target has beyond the source, and what both have, of a question's parts."""
     parts = {
-        "token": (evidence.matches, evidence.token_weights),
-        "excess": (evidence.excess, evidence.token_weights),
+        "token": (evidence.matches, asked.token_weights),
+        "excess": (evidence.excess, asked.token_weights),
         "word": (evidence.words, asked.weights),
     }
     values = np.concatenate([table for table, _ in parts.values()], axis=1)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.graph.corpus_entities import folded_words
-from rag_research.graph.corpus_graph import STOP_WORD_WEIGHT, CorpusGraph
-from rag_research.graph.path_candidates import Asked
+from rag_research.graph.corpus_graph import CorpusGraph
+from rag_research.graph.path_question import Asked
 from rag_research.graph.ragged import among, gather_runs, reduce_by_key
 from rag_research.graph.title_words import words_present
 
@@ -34,7 +33,6 @@ class Evidence:
         title_share: share of the title's words, by weight, that the question has. [N]
         matches: highest cosine of each question token to one of its tokens. [N, T]
         excess: ``matches`` above the median of the candidates. [N, T]
-        token_weights: IDF of each token's word, sum 1. [T]
         asked_names: number of the question's names it has. [N]
         asked_idf: IDF of those, summed. [N]
         asked_titles: names in the question that are titles of the corpus.
@@ -54,7 +52,6 @@ class Evidence:
     title_share: Floats
     matches: Floats
     excess: Floats
-    token_weights: Floats
     asked_names: Floats
     asked_idf: Floats
     asked_titles: int
@@ -97,7 +94,7 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
     name_idf = graph.entity_idf[names] if len(names) else np.empty(0, np.float32)
     words = words_present(arrays, "word", asked.numbers, rows)
     title_words = words_present(arrays, "title_word", asked.numbers, rows)
-    matches, weights = _token_matches(graph, asked, rows)
+    matches = _token_matches(graph, asked, rows)
     typical = np.median(matches, axis=0) if count else 0.0
     titles = arrays["titled_start"][asked.entities + 1] > arrays["titled_start"][asked.entities]
     return Evidence(
@@ -112,7 +109,6 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
         title_share=_title_share(graph, asked, rows),
         matches=matches,
         excess=np.maximum(matches - typical, 0).astype(np.float32),
-        token_weights=weights,
         asked_names=np.bincount(own[asked_here], minlength=count).astype(np.float32),
         asked_idf=np.bincount(own[asked_here], name_idf[asked_here], minlength=count).astype(
             np.float32
@@ -146,7 +142,7 @@ def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
     return share
 
 
-def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> tuple[Floats, Floats]:
+def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
     import torch  # its product of a tall matrix with a narrow one takes two thirds of NumPy's
 
     tables, question = graph.tables, asked.tokens
@@ -156,19 +152,4 @@ def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> tuple[Fl
     for first in range(0, len(at), _BLOCK):
         tokens = torch.from_numpy(tables.tokens[at[first : first + _BLOCK]]).float()
         torch.mm(tokens, projected, out=torch.from_numpy(cosine[first : first + _BLOCK]))
-    return _largest(cosine, owner, len(rows)), token_weights(asked)
-
-
-def token_weights(asked: Asked) -> Floats:
-    """Weight of the word each question token belongs to; little for punctuation. Sum 1. [T]"""
-    weight = dict(zip(asked.words, asked.weights.tolist(), strict=True))
-    least = min(STOP_WORD_WEIGHT, *weight.values()) if weight else 1.0
-    words = folded_words(asked.text)
-    starts = np.array([start for _, start, _ in words], np.int64)
-    values = []
-    for start, _ in asked.tokens.offsets.tolist():
-        place = int(np.searchsorted(starts, start, "right")) - 1
-        inside = place >= 0 and start < words[place][2]
-        values.append(weight[words[place][0]] if inside else least)
-    found = np.array(values, np.float32)
-    return found / max(float(found.sum()), 1e-9)
+    return _largest(cosine, owner, len(rows))

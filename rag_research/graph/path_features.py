@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from rag_research.graph.anchors import positive
 from rag_research.graph.corpus_graph import CorpusGraph
-from rag_research.graph.path_candidates import DEPTH, ORIGINS, Asked, Found
+from rag_research.graph.path_candidates import DEPTH, ORIGINS, Found
 from rag_research.graph.path_edges import Edges, edge_features
 from rag_research.graph.path_evidence import Evidence, gather_evidence
+from rag_research.graph.path_question import Asked
 
-VERSION = 2
+VERSION = 4
 ANCHORS = 3
 ENTITY_BOOST = 0.5
 
@@ -106,7 +107,7 @@ def _nodes(
         return np.array([found.lists[name].get(row, 0.0) for row in listed], np.float32)
 
     lexical, fused = score("lexical"), score("fused")
-    match = evidence.matches @ evidence.token_weights
+    match = evidence.matches @ asked.token_weights
     title = np.asarray(arrays["title_entity"][rows], np.int64)
     best = evidence.matches >= evidence.matches.max(axis=0) - 1e-6
     columns = [
@@ -125,8 +126,8 @@ def _nodes(
         evidence.title_share,
         match,
         evidence.matches.sum(axis=1) / max(evidence.matches.shape[1], 1),
-        evidence.excess @ evidence.token_weights,
-        best @ evidence.token_weights,
+        evidence.excess @ asked.token_weights,
+        best @ asked.token_weights,
         match - match.max(),
         np.isin(title, asked.entities),
         evidence.asked_idf,

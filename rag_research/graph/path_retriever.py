@@ -13,8 +13,9 @@ from rag_research.corpus.corpus import Corpus
 from rag_research.embed.token_store import QueryTokens, TokenStore
 from rag_research.graph.corpus_arrays import Places
 from rag_research.graph.corpus_graph import CorpusGraph, build_corpus_graph
-from rag_research.graph.path_candidates import CandidateConfig, Lexical, ask, find_candidates
+from rag_research.graph.path_candidates import CandidateConfig, Lexical, find_candidates
 from rag_research.graph.path_features import PathGraph, path_graph
+from rag_research.graph.path_question import ask
 from rag_research.graph.selector_checkpoint import SelectorCheckpoint
 from rag_research.index.base import ranked
 from rag_research.index.bm25 import build_bm25

@@ -30,13 +30,15 @@ TOWNS = ("Keld", "Orm", "Vale", "Tarn", "Holt", "Beck", "Wick", "Moor")
 
 
 def graph() -> PathGraph:
-    """v0 and v1 both name v2; v0 has the better fused score, and more of v2's title."""
+    """v0 and v1 both name v2; v0 has the better fused score, and more of v2's title; what v1
+    leaves open v2 meets better."""
     nodes = np.zeros((3, len(NODES)), np.float32)
     nodes[:, NODES.index("fused")] = [0.75, 0.5, 0]
     features = np.zeros((4, len(EDGES)), np.float32)
     features[:, EDGES.index("names_target")] = [1, 1, 0, 0]
     features[:, EDGES.index("sentences_by_idf")] = [1, 2, 1, 2]
     features[:, EDGES.index("title_fresh")] = [0.5, 0.25, 0, 0]
+    features[:, EDGES.index("hop")] = [0.1, 0.4, 0, 0]
     source, target = np.array([0, 1, 2, 2]), np.array([2, 2, 0, 1])
     edges = Edges(source, target, features, np.ones(4, np.float32), np.empty(0, np.float32))
     none = np.empty(0, np.int64)
@@ -47,11 +49,11 @@ def graph() -> PathGraph:
 def test_rows_hold_the_best_neighbour_of_each_view() -> None:
     rows = boosting_rows(graph())
     width = 1 + len(EDGES) + len(NODES)
-    assert rows.shape == (3, len(NODES) + 5 * width)
-    views = rows[:, len(NODES) :].reshape(3, 5, width)
+    assert rows.shape == (3, len(NODES) + 6 * width)
+    views = rows[:, len(NODES) :].reshape(3, 6, width)
     fused = 1 + len(EDGES) + NODES.index("fused")
-    assert views[2, :, fused].tolist() == [0.75, 0, 0.5, 0.5, 0.75]
-    assert views[2, :, 0].tolist() == [0.75, 0, 2, 2, 0.5]
+    assert views[2, :, fused].tolist() == [0.75, 0, 0.5, 0.5, 0.75, 0.5]
+    assert views[2, :, 0].tolist() == pytest.approx([0.75, 0, 2, 2, 0.5, 0.4])
     assert not views[0, :3].any()
     assert views[0, 3, 0] == 1 and views[0, 3, fused] == 0
 

@@ -87,9 +87,7 @@ def test_an_untrained_selector_is_the_published_pathfinding(tmp_path: Path) -> N
 
 
 def test_a_selector_with_other_candidates_gets_its_own_graph(tmp_path: Path) -> None:
-    near = selector(
-        tmp_path, "near", found=1, front=1, expansion=0, titled=0, namers=0, shared=0, rounds=0
-    )
+    near = selector(tmp_path, "near", found=1, front=1, titled=0, namers=0, shared=0, rounds=0)
     outcome = comparer(tmp_path, selector(tmp_path), near).compare([QUESTION])
     assert outcome.values["untrained"]["returned"] == [4]
     assert outcome.values["near"]["returned"][0] < 4

@@ -12,14 +12,9 @@ from rag_research.embed.base import Role
 from rag_research.embed.hashing import Hashing, HashingConfig
 from rag_research.embed.token_store import TokenStore
 from rag_research.graph.corpus_graph import CorpusGraph, build_corpus_graph
-from rag_research.graph.path_candidates import (
-    Asked,
-    CandidateConfig,
-    Found,
-    ask,
-    find_candidates,
-)
+from rag_research.graph.path_candidates import CandidateConfig, Found, find_candidates
 from rag_research.graph.path_features import PathGraph, path_graph
+from rag_research.graph.path_question import Asked, ask
 from rag_research.index.bm25 import BM25Retriever, build_bm25
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.types import Passage

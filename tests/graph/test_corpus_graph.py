@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rag_research.corpus.corpus import Corpus
+from rag_research.embed.hashing import Hashing, HashingConfig
 from rag_research.graph.corpus_entities import STOP_WORDS, key_hash
 from rag_research.graph.corpus_graph import STOP_WORD_WEIGHT, CorpusGraph, build_corpus_graph
 from rag_research.types import Passage
@@ -44,6 +45,7 @@ def _same(one: CorpusGraph, other: CorpusGraph) -> None:
         np.testing.assert_array_equal(array, other.arrays[name], err_msg=name)
     for name in one.tables.__slots__:
         np.testing.assert_array_equal(getattr(one.tables, name), getattr(other.tables, name))
+    np.testing.assert_array_equal(one.bridges, other.bridges)
 
 
 def test_arrays_of_names_by_hand(make_world: MakeWorld) -> None:
@@ -88,6 +90,17 @@ def test_arrays_of_names_by_hand(make_world: MakeWorld) -> None:
         [("book", 6), ("one", 6)],
         [("book", 7), ("two", 7)],
     ]
+    bridges = [name for name in names if len(holders[name]) > 1]
+    assert sorted(bridges) == ["anna", "book", "danube", "ulm"]
+    assert [names[number] for number in arrays["bridge_entity"].tolist()] == bridges
+    letters, start = arrays["bridge_letters"].tobytes(), arrays["bridge_start"].tolist()
+    assert [letters[a:b].decode() for a, b in pairwise(start)] == bridges
+    np.testing.assert_array_equal(
+        graph.bridges, Hashing(HashingConfig()).encode(bridges, "passage")
+    )
+    assert [graph.bridge_of[number] for number in arrays["bridge_entity"]] == [0, 1, 2, 3]
+    assert graph.bridge_of[names.index("john")] == -1
+
     idf = dict(zip(names, graph.entity_idf.tolist(), strict=True))
     assert math.isclose(idf["anna"], math.log(3), rel_tol=1e-6)
     assert math.isclose(idf["one"], math.log(6), rel_tol=1e-6)
@@ -176,9 +189,9 @@ def test_growing_equals_building_at_once_and_reads_only_what_is_new(make_world: 
     encoder = CountingHashing()
     grown = build_corpus_graph(whole.corpus, encoder, some.store)
     _same(whole.graph, grown)
-    assert set(encoder.read) == {p.contents for p in whole.corpus} - {
-        p.contents for p in some.corpus
-    }
+    texts = {p.contents for p in whole.corpus} - {p.contents for p in some.corpus}
+    # Of the names only Book was shared among what was there before.
+    assert set(encoder.read) == texts | {"anna", "ulm", "danube", "book"}
 
 
 def test_found_again_without_encoding(make_world: MakeWorld) -> None:
@@ -219,3 +232,4 @@ def test_no_passages_and_passages_without_words(make_world: MakeWorld) -> None:
     assert silent.arrays["length"].tolist() == [0, 0]
     assert silent.words_of(["ulm"])[0].tolist() == [-1]
     assert silent.title_named.tolist() == [0, 0]
+    assert empty.bridges.shape == silent.bridges.shape == (0, 256)

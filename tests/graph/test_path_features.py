@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from rag_research.embed.hashing import Hashing, HashingConfig
 from rag_research.graph.anchors import positive
+from rag_research.graph.next_hop import hop_scores
 from rag_research.graph.path_edges import EDGE_FEATURES, edge_features
-from rag_research.graph.path_evidence import Evidence, gather_evidence, token_weights
+from rag_research.graph.path_evidence import Evidence, gather_evidence
 from rag_research.graph.path_features import (
     ENTITY_BOOST,
     NODE_FEATURES,
@@ -63,7 +64,7 @@ def _evidence(world: World, question: str) -> tuple[list[str], Evidence]:
 
 def test_shapes_and_names(chain: World) -> None:
     path = chain.path(QUESTION)
-    assert VERSION == 2
+    assert VERSION == 4
     assert path.nodes.shape == (5, len(NODES)) and len(set(NODES)) == len(NODES)
     assert path.edges.features.shape == (len(path.edges.source), len(EDGES))
     assert path.sentences.shape == (7, len(SENTENCE_FEATURES))
@@ -125,7 +126,7 @@ def test_token_matches_are_cosines_of_the_nearest_tokens(make_world: MakeWorld) 
     # Above the median of the candidates.
     excess = dict(zip(names, evidence.excess.tolist(), strict=True))
     assert excess["x"] == pytest.approx([matches["x"][0] - matches["y"][0], 0.0], abs=1e-6)
-    assert evidence.token_weights.tolist() == pytest.approx([0.5, 0.5])
+    assert world.ask("silent storm").token_weights.tolist() == pytest.approx([0.5, 0.5])
     path = world.path("silent storm")
     best = _node(world, path, "share_best")
     assert best == pytest.approx({"x": 0.5, "y": 0.5, "z": 0.0})
@@ -133,10 +134,12 @@ def test_token_matches_are_cosines_of_the_nearest_tokens(make_world: MakeWorld) 
 
 def test_punctuation_weighs_no_more_than_the_least_word(chain: World) -> None:
     asked = chain.ask("the harbour?")
-    weights = token_weights(asked)
-    assert weights.sum() == pytest.approx(1.0)
-    the, harbour, mark = weights.tolist()
+    assert asked.token_words.tolist() == [0, 1, -1]
+    assert asked.token_weights.sum() == pytest.approx(1.0)
+    the, harbour, mark = asked.token_weights.tolist()
     assert mark <= the < harbour
+    assert chain.ask("?!").token_words.tolist() == [-1, -1]
+    assert len(chain.ask("").token_weights) == 0
 
 
 def test_sentences_and_names_of_candidates(chain: World) -> None:
@@ -230,8 +233,29 @@ def test_gains_are_what_the_target_adds(chain: World) -> None:
     assert gain["woman", "film"] == pytest.approx(weight["silent"] + weight["harbour"], abs=1e-6)
     assert union["film", "woman"] == pytest.approx(union["woman", "film"])
     rows = dict(zip(names, evidence.matches, strict=True))
-    more = np.maximum(rows["woman"] - rows["film"], 0) @ evidence.token_weights
+    more = np.maximum(rows["woman"] - rows["film"], 0) @ asked.token_weights
     assert _edge(chain, path, "token_gain")["film", "woman"] == pytest.approx(more, abs=1e-5)
+
+
+def test_the_next_hop_on_edges(chain: World) -> None:
+    asked, found = chain.ask(QUESTION), chain.find(QUESTION)
+    path = chain.path(QUESTION)
+    evidence = gather_evidence(chain.graph, asked, found.rows)
+    vectors = np.asarray(chain.graph.tables.vectors[found.rows])
+    hops = hop_scores(
+        chain.graph, asked, evidence.words, evidence.mention_owner, evidence.mention_entity, vectors
+    )
+    names = [chain.graph.ids[row] for row in found.rows.tolist()]
+    film, woman = names.index("film"), names.index("woman")
+    hop, rank = _edge(chain, path, "hop"), _edge(chain, path, "hop_rank")
+    edge = "film", "woman"
+    assert hop[edge] == hops.score[film, woman] > 0 and rank[edge] == 0.0
+    assert _edge(chain, path, "hop_behind_best")[edge] == 0.0
+    gain = hop[edge] - _node(chain, path, "cosine")["woman"]
+    assert _edge(chain, path, "hop_gain")[edge] == pytest.approx(gain, abs=1e-6)
+    assert _edge(chain, path, "own_hop")["woman", "film"] == hop[edge]
+    assert _edge(chain, path, "own_hop_rank")["woman", "film"] == 0.0
+    assert _edge(chain, path, "hop_rank")["prize", "twin"] == pytest.approx(math.log1p(0))
 
 
 def test_the_weight_is_the_published_one(make_world: MakeWorld) -> None:
@@ -345,7 +369,7 @@ def test_ids_and_the_order_of_the_file_do_not_count(make_world: MakeWorld) -> No
     other = [(names[id], title, body) for id, title, body in rows]
     random.Random(5).shuffle(other)
     question = "Which painter lived in the village near Name D3?"
-    limits = {"found": 5, "front": 3, "expansion": 2}
+    limits = {"found": 5, "front": 3}
     one = make_world(rows, "one")
     two = make_world(other, "two")
     scores = one.find(question).dense.tolist()

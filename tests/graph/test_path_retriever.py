@@ -70,7 +70,7 @@ def test_queries_do_not_touch_each_other(make_world: MakeWorld) -> None:
 
 def test_scores_are_keep_logits_of_the_candidates(make_world: MakeWorld) -> None:
     world = make_world(PASSAGES)
-    retriever = _retriever(world, found=1, front=1, namers=0, shared=0, expansion=0)
+    retriever = _retriever(world, found=1, front=1, namers=0, shared=0)
     (tokens,) = retriever.read(QUERIES[:1])
     found = retriever.rank(QUERIES[0], tokens)
     hits = retriever.search(QUERIES[:1], 10)[0]

@@ -153,7 +153,6 @@ def selector_settings(multihop_file: Path, graph_folders: list[str], tmp_path: P
         "candidates.found=12",
         "candidates.front=4",
         "candidates.namers=6",
-        "candidates.expansion=3",
         "network.width=16",
         "network.dropout=0.1",
         "data.edge_dropout=0.05",

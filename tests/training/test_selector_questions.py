@@ -105,8 +105,9 @@ def test_sentence_labels_follow_our_own_sentences(tmp_path: Path) -> None:
     from rag_research.embed.hashing import Hashing
     from rag_research.embed.token_store import TokenStore
     from rag_research.graph.corpus_graph import build_corpus_graph
-    from rag_research.graph.path_candidates import CandidateConfig, ask, find_candidates
+    from rag_research.graph.path_candidates import CandidateConfig, find_candidates
     from rag_research.graph.path_features import path_graph
+    from rag_research.graph.path_question import ask
     from rag_research.index.bm25 import build_bm25
     from rag_research.runtime.artifacts import ArtifactStore
     from rag_research.training.selector_graphs import path_labels

@@ -2,7 +2,9 @@
 
 Built once, offline, without a language model. Candidate graphs of questions are cut out of it.
 Everything is an array on disk, memory-mapped; per million passages of 110 tokens at D = 384
-that is about 14 GB of tokens, 3 GB of sentence vectors, 1.5 GB of vectors and 1 GB of names.
+that is about 14 GB of tokens, 3 GB of sentence vectors, 1.5 GB of vectors, 2 GB of vectors of
+names and 1 GB of names. Vectors of names lie in memory when they were stored in another order,
+as for a corpus that grew (see :class:`rag_research.embed.store.EmbeddingStore`).
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def rest_vectors(asked: Asked, words: Floats) -> Floats:
     Shapes:
         [M, W] -> [M, D]
     """
-    lacks = np.ones((len(words), words.shape[1] + 1), np.float32)
-    lacks[:, :-1] -= words
+    lacks = np.zeros((len(words), words.shape[1] + 1), np.float32)  # the last: punctuation
+    lacks[:, :-1] = 1 - words
     left = lacks[:, asked.token_words] * asked.token_weights
     rest: Floats = left @ asked.tokens.states
     size = np.linalg.norm(rest, axis=1, keepdims=True)

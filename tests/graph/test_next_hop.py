@@ -38,7 +38,7 @@ def test_what_is_open_are_the_words_a_passage_lacks(world: World) -> None:
 
 
 def test_a_passage_with_every_word_leaves_the_question_as_it_is(world: World) -> None:
-    asked = world.ask("silent harbour")
+    asked = world.ask("Silent Harbour?")
     rest = open_questions(world.graph, asked, rows_of(world, "film"))
     np.testing.assert_array_equal(rest[0], asked.tokens.vector)
     assert open_questions(world.graph, world.ask(""), rows_of(world, "film")).shape == rest.shape

@@ -13,6 +13,7 @@ from rag_research.evaluation.metrics import register_metric
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.runner import evaluate
 from rag_research.llm.base import Request
+from rag_research.registry import METRICS
 from rag_research.types import Answer, Question
 
 FILES = ("predictions.jsonl", "failures.jsonl")
@@ -159,7 +160,11 @@ def test_a_failing_question_is_counted_reported_and_asked_again(lab: Any, fails_
     assert [r.purpose for r in scripted.requests] == ["summarise", "answer"]
 
 
-def test_a_failing_metric_fails_the_run_and_keeps_the_answers(lab: Any) -> None:
+def test_a_failing_metric_fails_the_run_and_keeps_the_answers(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(METRICS, "_entries", dict(METRICS._entries))  # forgets it afterwards
+
     @register_metric("divides_by_zero", version=1)
     def divides_by_zero(answer: Answer, question: Question) -> float:
         return len(answer.text) / (len(question.answers) - 1)

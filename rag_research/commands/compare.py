@@ -18,12 +18,22 @@ def add_to(commands: Subparsers) -> None:
         "refused.",
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="directory of a run")
+    parser.add_argument(
+        "--minus",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="runs of another system on the same data sets, in the same order: differences on "
+        "each data set and over all questions together",
+    )
     add_format(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the runs."""
-    from rag_research.evaluation.comparison import run_command
+    from rag_research.evaluation.comparison import pooled_command, run_command
 
+    if arguments.minus:
+        return pooled_command(arguments.runs, arguments.minus, arguments.format)
     return run_command(arguments.runs, arguments.format)

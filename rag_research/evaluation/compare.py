@@ -35,15 +35,25 @@ def compare(
         DataError: the runs share no question, or a question's wording differs.
     """
     shared = shared_questions(a, b)
-    outcome = {}
-    for column in columns:
-        values_a, values_b = _values(a, column), _values(b, column)
-        ids = [id for id in shared if id in values_a and id in values_b]
-        if ids:
-            outcome[column] = paired_bootstrap(
-                [values_a[id] for id in ids], [values_b[id] for id in ids], samples
-            )
-    return outcome
+    found = {column: paired_values(a, b, column, shared) for column in columns}
+    return {
+        column: paired_bootstrap(*values, samples) for column, values in found.items() if values[0]
+    }
+
+
+def paired_values(
+    a: Results, b: Results, column: str, questions: Sequence[str]
+) -> tuple[list[float], list[float]]:
+    """Values of both runs on the questions that have one in either.
+
+    Args:
+        a, b: finished runs.
+        column: of the results.
+        questions: ids, see :func:`shared_questions`.
+    """
+    first, second = _values(a, column), _values(b, column)
+    ids = [id for id in questions if id in first and id in second]
+    return [first[id] for id in ids], [second[id] for id in ids]
 
 
 def shared_questions(a: Results, b: Results) -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any
 from rag_research.errors import ConfigError
 from rag_research.evaluation.comparable import distinct_names, require_comparable
 from rag_research.evaluation.costs import cost_sheet
-from rag_research.evaluation.paired import gaps_to
+from rag_research.evaluation.paired import gaps_to, pooled_gaps
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.series import code_note
-from rag_research.evaluation.sheets import gaps_sheet, render, results_sheet
+from rag_research.evaluation.sheets import gaps_sheet, pooled_sheet, render, results_sheet
 from rag_research.trace import plain
 
 
@@ -54,6 +54,48 @@ def run_command(directories: Sequence[Path | str], form: str = "text") -> int:
         ]
         print(render(sheets, form))
     return int(any(run.failed for run in runs))
+
+
+def pooled_command(
+    directories: Sequence[Path | str], minus: Sequence[Path | str], form: str = "text"
+) -> int:
+    """Print how one system differs from another on several data sets, and over all of them.
+
+    Args:
+        directories: of runs of one system, one a data set.
+        minus: of the other system's, in the same order.
+        form: ``text``, ``markdown``, ``latex`` or ``json``.
+
+    Returns:
+        0, or 1 if a question of a run had failed.
+
+    Raises:
+        ConfigError: not as many runs of the one as of the other.
+        DataError: a run has no results, or a pair cannot be compared.
+    """
+    if len(directories) != len(minus):
+        raise ConfigError(
+            f"compare: {len(directories)} runs and {len(minus)} after --minus. Give one of each "
+            "system for every data set, in the same order."
+        )
+    pairs = [
+        (Results.load(Path(run)), Results.load(Path(other)))
+        for run, other in zip(directories, minus, strict=True)
+    ]
+    samples = int(_evaluation(pairs[0][0]).get("bootstrap_samples", 1000))
+    gaps = pooled_gaps(pairs, samples)
+    run, other = pairs[0]
+    if form == "json":
+        value = {
+            "run": run.name,
+            "reference": other.name,
+            "samples": samples,
+            "differences": [plain(gap) for gap in gaps],
+        }
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        print(render([pooled_sheet(gaps, run.name, other.name)], form))
+    return int(any(result.failed for pair in pairs for result in pair))
 
 
 def load_runs(directories: Sequence[Path | str]) -> list[Results]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag_research.errors import DataError
 from rag_research.evaluation.comparable import require_comparable
-from rag_research.evaluation.compare import compare, metric_of
+from rag_research.evaluation.compare import (
+    compare,
+    metric_of,
+    paired_values,
+    shared_questions,
+)
 from rag_research.evaluation.results import Results
-from rag_research.evaluation.statistics import Difference, holm, two_sided
+from rag_research.evaluation.statistics import Difference, holm, paired_bootstrap, two_sided
+
+POOLED = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,45 @@ def gaps_to(reference: Results, others: Sequence[Results], samples: int = 1000) 
         plain = [two_sided(difference, samples) for difference in own.values()]
         for (name, difference), p, corrected in zip(own.items(), plain, holm(plain), strict=True):
             gaps.append(_gap(name, column, difference, p, corrected))
+    return gaps
+
+
+def pooled_gaps(pairs: Sequence[tuple[Results, Results]], samples: int = 1000) -> list[Gap]:
+    """One system against another on several data sets, and over all their questions together.
+
+    Args:
+        pairs: a run and its reference for each data set.
+        samples: bootstrap resamples.
+
+    Returns:
+        For each column that all runs have, a gap a data set under its name, corrected over the
+        data sets, and one named :data:`POOLED` in which every question counts once; its ``holm``
+        is its ``p``, as it is a single test.
+
+    Raises:
+        DataError: the runs of a pair cannot be compared, or two pairs are on one data set.
+    """
+    names = [run.dataset for run, _ in pairs]
+    if len(set(names)) < len(names):
+        raise DataError(
+            f"Pooling needs one pair of runs for each data set, got {', '.join(names)}: the same "
+            "questions would count twice."
+        )
+    for run, reference in pairs:
+        require_comparable([reference, run])
+    columns = correctness_columns(pairs[0][1])
+    columns = [c for c in columns if all(c in correctness_columns(r) for p in pairs for r in p)]
+    gaps: list[Gap] = []
+    for column in columns:
+        values = [paired_values(*pair, column, shared_questions(*pair)) for pair in pairs]
+        single = [paired_bootstrap(*own, samples) for own in values]
+        plain = [two_sided(difference, samples) for difference in single]
+        for row in zip(names, single, plain, holm(plain), strict=True):
+            gaps.append(_gap(row[0], column, *row[1:]))
+        first, second = ([x for own in side for x in own] for side in zip(*values, strict=True))
+        whole = paired_bootstrap(first, second, samples)
+        p = two_sided(whole, samples)
+        gaps.append(_gap(POOLED, column, whole, p, p))
     return gaps
 
 

@@ -47,25 +47,38 @@ def results_sheet(results: Sequence[Results], title: str) -> Sheet:
     return Sheet(title, cells(results), notes(results))
 
 
+_GAPS = (
+    "Run minus reference over the same questions, with 95 % bootstrap intervals; EM, sub-EM, F1, "
+    "recall and full chain in percent points."
+)
+
+
 def gaps_sheet(gaps: Sequence[Gap], reference: str) -> Sheet:
     """Paired differences, one row a run, one column a metric.
 
     Of recall and full chain only the largest cut-off is shown; JSON has all.
     """
+    table = _gaps_table("run", gaps)
+    note = f"{_GAPS} p is two-sided, after Holm over the {len(table) - 1} rows of a column."
+    return Sheet(f"Paired differences to {reference}", table, [note])
+
+
+def pooled_sheet(gaps: Sequence[Gap], run: str, reference: str) -> Sheet:
+    """Differences of :func:`~rag_research.evaluation.paired.pooled_gaps`, one row a data set."""
+    note = (
+        f"{_GAPS} p is two-sided, after Holm over the data sets; that of all questions together "
+        "stands alone."
+    )
+    return Sheet(f"{run} minus {reference}", _gaps_table("data set", gaps), [note])
+
+
+def _gaps_table(head: str, gaps: Sequence[Gap]) -> list[list[str]]:
     columns = _shown_columns(list(dict.fromkeys(gap.metric for gap in gaps)))
     rows: dict[str, dict[str, str]] = {}
     for gap in gaps:
         rows.setdefault(gap.name, {})[gap.metric] = _gap(gap)
     table = [[name, *(row.get(c, "-") for c in columns)] for name, row in rows.items()]
-    return Sheet(
-        f"Paired differences to {reference}",
-        [["run", *(label(column) for column in columns)], *table],
-        [
-            "Run minus reference over the same questions, with 95 % bootstrap intervals; EM, "
-            "sub-EM, F1, recall and full chain in percent points. p is two-sided, after Holm over "
-            f"the {len(rows)} rows of a column."
-        ],
-    )
+    return [[head, *(label(column) for column in columns)], *table]
 
 
 def _shown_columns(columns: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from rag_research.cli import main
 from rag_research.errors import ConfigError, DataError
 from rag_research.evaluation.comparable import distinct_names, mismatches, require_comparable
 from rag_research.evaluation.comparison import run_command
-from rag_research.evaluation.paired import gaps_to
+from rag_research.evaluation.paired import gaps_to, pooled_gaps
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.runner import evaluate
 from rag_research.llm.base import Request
@@ -151,3 +151,52 @@ def test_names_tell_runs_apart(lab: Any) -> None:
     a, b = run(lab, "a"), run(lab, "b")
     assert distinct_names([a]) == ["overlap"]
     assert distinct_names([a, b]) == ["a", "b"]
+
+
+def on_another_data_set(results: Results, name: str) -> Results:
+    def change(value: dict[str, Any]) -> None:
+        value["dataset"] = value["provenance"]["dataset"]["name"] = name
+
+    return edited(results, change)
+
+
+def test_differences_over_several_data_sets(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [
+        (run(lab, "terse", terse(lab)), run(lab, "wordy")),
+        (
+            on_another_data_set(run(lab, "terse2", terse(lab, "Country 0 "), limit=4), "second"),
+            on_another_data_set(run(lab, "wordy2", limit=4), "second"),
+        ),
+    ]
+    gaps = {g.name: g for g in pooled_gaps(pairs) if g.metric == "exact_match"}
+    first, second = pairs[0][0].dataset, "second"
+    assert list(gaps) == [first, second, "all"]
+    # Four of ten questions, one of four, and so five of fourteen.
+    assert [gaps[name].n for name in (first, second, "all")] == [10, 4, 14]
+    assert gaps[first].difference == pytest.approx(0.4)
+    assert gaps[second].difference == pytest.approx(0.25)
+    assert gaps["all"].difference == pytest.approx(5 / 14)
+    assert gaps["all"].holm == gaps["all"].p
+    assert gaps[first].holm == pytest.approx(2 * gaps[first].p)
+
+    runs = [str(r.directory) for r, _ in pairs]
+    others = [str(r.directory) for _, r in pairs]
+    assert main(["compare", *runs, "--minus", *others]) == 0
+    out = capsys.readouterr().out
+    [row] = [line for line in out.splitlines() if line.startswith("all ")]
+    assert row.split()[1] == "+35.7"
+    assert main(["compare", *runs, "--minus", *others, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {g["name"] for g in told["differences"]} == {first, second, "all"}
+
+
+def test_what_cannot_be_pooled(lab: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = run(lab, "a"), run(lab, "b", terse(lab))
+    with pytest.raises(DataError, match="would count twice"):
+        pooled_gaps([(a, b), (a, b)])
+    other = on_another_data_set(run(lab, "c"), "second")
+    with pytest.raises(DataError, match="different data sets"):
+        pooled_gaps([(a, other)])
+    runs = [str(a.directory), str(b.directory)]
+    assert main(["compare", *runs, "--minus", runs[0]]) == 2
+    assert "2 runs and 1 after --minus" in capsys.readouterr().err

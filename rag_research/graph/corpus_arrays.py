@@ -77,8 +77,7 @@ def corpus_arrays(
             starts = np.asarray(tables.sentence_offsets[first:last, 0])
             found = _mentions(passage.contents, names, starts, int(first), title)
             mentions.add(hashed(key) for key, _ in found)
-            for key, _ in found:
-                keys.add(key)
+            keys.extend(key for key, _ in found)
             sentences.extend(sentence for _, sentence in found)
             own = [word for word, _, _ in folded_words(passage.contents)]
             words.add(sorted({hashed(word) for word in own}))
@@ -90,9 +89,8 @@ def corpus_arrays(
             advance()
     titled = np.frombuffer(titles, np.int64), np.frombuffer(title_hashes, np.uint64)
     arrays = _entity_arrays(mentions, *titled, len(ids))
-    arrays |= _bridges(arrays, keys)
     arrays["mention_sentence"] = np.array(sentences, np.int64)
-    arrays |= _word_arrays(words, title_words)
+    arrays |= _bridges(arrays, keys) | _word_arrays(words, title_words)
     document, position = _documents(corpus, ids, places)
     return arrays | {
         **_title_letters(corpus, ids),
@@ -117,10 +115,11 @@ class _Letters:
         self.letters = bytearray()
         self.ends = array("q", [0])
 
-    def add(self, text: str) -> None:
-        """The next one."""
-        self.letters += text.encode("utf-8", "replace")
-        self.ends.append(len(self.letters))
+    def extend(self, texts: Iterable[str]) -> None:
+        """The next ones."""
+        for text in texts:
+            self.letters += text.encode("utf-8", "replace")
+            self.ends.append(len(self.letters))
 
 
 def _bridges(arrays: Arrays, keys: _Letters) -> dict[str, NDArray[Any]]:

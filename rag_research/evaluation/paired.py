@@ -91,11 +91,14 @@ def pooled_gaps(pairs: Sequence[tuple[Results, Results]], samples: int = 1000) -
         )
     for run, reference in pairs:
         require_comparable([reference, run])
-    columns = correctness_columns(pairs[0][1])
-    columns = [c for c in columns if all(c in correctness_columns(r) for p in pairs for r in p)]
+    first_columns, *others = (correctness_columns(run) for pair in pairs for run in pair)
+    columns = [column for column in first_columns if all(column in other for other in others)]
+    shared = [shared_questions(*pair) for pair in pairs]
     gaps: list[Gap] = []
     for column in columns:
-        values = [paired_values(*pair, column, shared_questions(*pair)) for pair in pairs]
+        values = [
+            paired_values(*pair, column, asked) for pair, asked in zip(pairs, shared, strict=True)
+        ]
         single = [paired_bootstrap(*own, samples) for own in values]
         plain = [two_sided(difference, samples) for difference in single]
         for row in zip(names, single, plain, holm(plain), strict=True):

@@ -101,11 +101,14 @@ def corpus_arrays(
 
 
 def _title_letters(corpus: Corpus, ids: Sequence[str]) -> dict[str, NDArray[Any]]:
-    letters = [corpus[id].title.encode("utf-8", "replace") for id in ids]
-    return {
-        "titles": np.frombuffer(b"".join(letters), np.uint8),
-        "titles_start": _ends(map(len, letters)),
-    }
+    titles = [corpus[id].title.encode("utf-8", "replace") for id in ids]
+    letters, start = _joined(titles)
+    return {"titles": letters, "titles_start": start}
+
+
+def _joined(strings: Sequence[bytes]) -> tuple[NDArray[np.uint8], Integers]:
+    """Strings as one array, and where each starts, and the end of the last."""
+    return np.frombuffer(b"".join(strings), np.uint8), _ends(map(len, strings))
 
 
 class _Letters:
@@ -127,12 +130,9 @@ def _bridges(arrays: Arrays, keys: _Letters) -> dict[str, NDArray[Any]]:
     bridges = np.flatnonzero(np.diff(arrays["entity_start"]) >= 2)
     entities, first = np.unique(arrays["mention_entity"], return_index=True)
     place = first[np.searchsorted(entities, bridges)].tolist()
-    letters = [bytes(keys.letters[keys.ends[at] : keys.ends[at + 1]]) for at in place]
-    return {
-        "bridge_entity": bridges,
-        "bridge_letters": np.frombuffer(b"".join(letters), np.uint8),
-        "bridge_start": _ends(map(len, letters)),
-    }
+    spelt = [bytes(keys.letters[keys.ends[at] : keys.ends[at + 1]]) for at in place]
+    letters, start = _joined(spelt)
+    return {"bridge_entity": bridges, "bridge_letters": letters, "bridge_start": start}
 
 
 class _Rows:

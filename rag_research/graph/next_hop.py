@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rag_research.graph.corpus_graph import CorpusGraph
 from rag_research.graph.path_question import Asked
-from rag_research.graph.ragged import among
+from rag_research.graph.ragged import among, largest_of_runs
 from rag_research.graph.title_words import words_present
 
 Floats = NDArray[np.float32]
@@ -140,13 +140,9 @@ def hop_scores(
         vectors: unit, of the candidates. [N, D]
     """
     count = len(vectors)
-    score = np.zeros((count, count), np.float32)
     live = (graph.bridge_of[entity] >= 0) & ~among(entity, asked.entities)
-    owner = owner[live]
-    if len(owner):
-        queries = hop_queries(graph, rest_vectors(asked, words), owner, entity[live])
-        first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
-        score[owner[first]] = np.maximum.reduceat(queries.cosines(vectors), first)
+    queries = hop_queries(graph, rest_vectors(asked, words), owner[live], entity[live])
+    score = largest_of_runs(queries.cosines(vectors), owner[live], count, empty=0.0)
     np.fill_diagonal(score, 0.0)
     order = np.argsort(-score, axis=1, kind="stable")
     rank = np.empty((count, count), np.int32)

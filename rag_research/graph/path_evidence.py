@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag_research.graph.corpus_graph import CorpusGraph
 from rag_research.graph.path_question import Asked
-from rag_research.graph.ragged import among, gather_runs, reduce_by_key
+from rag_research.graph.ragged import among, gather_runs, largest_of_runs, reduce_by_key
 from rag_research.graph.title_words import words_present
 
 Floats = NDArray[np.float32]
@@ -103,7 +103,7 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
         sentence_cosine=cosine,
         sentence_length=np.log1p(offsets[:, 1] - offsets[:, 0]).astype(np.float32),
         sentence_asked_idf=sentence_idf,
-        best_sentence=_largest(cosine[:, None], owner, count)[:, 0],
+        best_sentence=largest_of_runs(cosine[:, None], owner, count)[:, 0],
         words=words,
         title_words=title_words,
         title_share=_title_share(graph, asked, rows),
@@ -119,16 +119,6 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
         mention_cosine=reduced["cosine"],
         mention_sentence=-reduced["first"],
     )
-
-
-def _largest(values: Floats, owner: Integers, count: int) -> Floats:
-    """Column maxima over the rows of each owner (ascending); -1 for an owner without rows."""
-    starts = np.searchsorted(owner, np.arange(count + 1))
-    largest = np.full((count, values.shape[1]), -1.0, np.float32)
-    live = np.flatnonzero(starts[1:] > starts[:-1])
-    if len(live):
-        largest[live] = np.maximum.reduceat(values, starts[live])
-    return largest
 
 
 def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
@@ -152,4 +142,4 @@ def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
     for first in range(0, len(at), _BLOCK):
         tokens = torch.from_numpy(tables.tokens[at[first : first + _BLOCK]]).float()
         torch.mm(tokens, projected, out=torch.from_numpy(cosine[first : first + _BLOCK]))
-    return _largest(cosine, owner, len(rows))
+    return largest_of_runs(cosine, owner, len(rows))

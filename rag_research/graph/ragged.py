@@ -88,6 +88,28 @@ def reduce_by_key(
     return ordered[first], reduced
 
 
+def largest_of_runs(
+    values: NDArray[np.float32], owner: Integers, count: int, empty: float = -1.0
+) -> NDArray[np.float32]:
+    """Column maxima over the rows of each owner.
+
+    Args:
+        values: rows of numbers.
+        owner: of each row, ascending.
+        count: how many owners there are.
+        empty: stands for an owner without rows.
+
+    Shapes:
+        [P, C], [P] -> [count, C]
+    """
+    starts = np.searchsorted(owner, np.arange(count + 1))
+    largest = np.full((count, values.shape[1]), empty, np.float32)
+    live = np.flatnonzero(starts[1:] > starts[:-1])
+    if len(live):
+        largest[live] = np.maximum.reduceat(values, starts[live])
+    return largest
+
+
 def pairs_in_groups(group: Integers) -> tuple[Integers, Integers]:
     """Every ordered pair of different items of one group.
 

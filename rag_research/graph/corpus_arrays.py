@@ -91,13 +91,8 @@ def corpus_arrays(
     arrays = _entity_arrays(mentions, *titled, len(ids))
     arrays["mention_sentence"] = np.array(sentences, np.int64)
     arrays |= _bridges(arrays, keys) | _word_arrays(words, title_words)
-    document, position = _documents(corpus, ids, places)
-    return arrays | {
-        **_title_letters(corpus, ids),
-        "length": np.array(lengths, np.int32),
-        "document": document,
-        "position": position,
-    }
+    arrays["length"] = np.array(lengths, np.int32)
+    return arrays | _title_letters(corpus, ids) | _documents(corpus, ids, places)
 
 
 def _title_letters(corpus: Corpus, ids: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -238,7 +233,7 @@ def _ends(sizes: Iterable[int]) -> Integers:
 
 def _documents(
     corpus: Corpus, ids: Sequence[str], places: Places | None
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+) -> dict[str, NDArray[Any]]:
     if places is None:
         places = {
             id: (number, position)
@@ -246,4 +241,4 @@ def _documents(
             for position, id in enumerate(source.passages)
         }
     found = np.array([places[id] for id in ids], np.int32).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    return {"document": found[:, 0], "position": found[:, 1]}

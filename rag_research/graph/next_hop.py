@@ -144,7 +144,7 @@ def hop_scores(
     queries = hop_queries(graph, rest_vectors(asked, words), owner[live], entity[live])
     score = largest_of_runs(queries.cosines(vectors), owner[live], count, empty=0.0)
     np.fill_diagonal(score, 0.0)
-    order = np.argsort(-score, axis=1, kind="stable")
+    order = np.argsort(-score, axis=1)
     rank = np.empty((count, count), np.int32)
     np.put_along_axis(rank, order, np.arange(count, dtype=np.int32)[None], axis=1)
     rank[score <= 0] = count

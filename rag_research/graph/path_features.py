@@ -19,7 +19,7 @@ from rag_research.graph.path_edges import Edges, edge_features
 from rag_research.graph.path_evidence import Evidence, gather_evidence
 from rag_research.graph.path_question import Asked
 
-VERSION = 4
+VERSION = 5
 ANCHORS = 3
 ENTITY_BOOST = 0.5
 

@@ -89,7 +89,7 @@ def reduce_by_key(
 
 
 def largest_of_runs(
-    values: NDArray[np.float32], owner: Integers, count: int, empty: float = -1.0
+    values: NDArray[Any], owner: Integers, count: int, empty: float = -1.0
 ) -> NDArray[np.float32]:
     """Column maxima over the rows of each owner.
 

@@ -34,6 +34,8 @@ class SelectorDataConfig:
         limit: training questions taken, over all data sets; ``None`` takes all.
         weights: how much a data set of n questions counts, in an epoch and in the validation
             score: ``size`` (n) or ``root`` (``sqrt(n)``, so that a small one counts more).
+        pairs: pairs of training questions that are joined to one, for each training question;
+            see :func:`rag_research.training.question_pairs.question_pairs`.
         smallest_pool: a data set with fewer passages is searched among those of all data sets,
             so that it has as many distractors as a real corpus.
         off: groups of features the network does not see: ``node.GROUP``, ``edge.GROUP`` or
@@ -50,6 +52,7 @@ class SelectorDataConfig:
     validation: float = 0.1
     limit: int | None = None
     weights: Literal["size", "root"] = "root"
+    pairs: float = 0.33
     smallest_pool: int = 5000
     off: tuple[str, ...] = ()
     edge_dropout: float = 0.1
@@ -62,6 +65,8 @@ class SelectorDataConfig:
         for name in _SHARES:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected [0, 1).")
+        if self.pairs < 0:
+            raise ValueError(f"pairs: got {self.pairs}, expected 0 or more.")
         if self.batch < 1 or (self.limit is not None and self.limit < 1):
             raise ValueError(f"needs batch >= 1 and limit >= 1, got {self.batch}, {self.limit}.")
         known = [f"{kind}.{group}" for kind, groups in FEATURE_GROUPS.items() for group in groups]

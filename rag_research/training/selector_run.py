@@ -112,6 +112,7 @@ def _data_card(data: SelectorData, config: SelectorTrainingConfig) -> Mapping[st
         "datasets": {
             name: {
                 "training": part.train_questions,
+                "pairs": part.pairs,
                 "training_graphs": len(part.train),
                 "validation": len(part.validation),
                 "pool": part.passages,

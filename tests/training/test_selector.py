@@ -48,6 +48,7 @@ def test_a_trained_selector_finds_the_chains(
     assert len(card["data"]["files"][multihop_file.name]) == 64
     told = card["data"]["datasets"]["large"]
     assert told["training"] == 29 and told["gold"] >= 72
+    assert told["pairs"] > 0 and told["training_graphs"] <= 29 + told["pairs"]
     assert card["encoder"]["model"] == "hashing"
     assert card["command"] and card["code"] and card["packages"]["torch"]
     assert not any(str(tmp_path) in text for text in (json.dumps(card["config"]),))
@@ -63,6 +64,35 @@ def _untrained(words: list[str]) -> tuple[Any, dict[str, dict[str, float]]]:
 
     module, data = selector_parts(_config(words))
     return module, validate(module.network.eval(), data)
+
+
+def test_pairs_are_made_of_training_questions(
+    selector_settings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag_research.training import selector_data
+    from rag_research.training.selector_questions import read_questions, split_questions
+
+    joined: set[str] = set()
+    real = selector_data.question_pairs
+
+    def spy(questions: Any, share: float, seed: int) -> Any:
+        joined.update(q.id for q in questions)
+        return real(questions, share, seed)
+
+    monkeypatch.setattr(selector_data, "question_pairs", spy)
+    config = _config([*selector_settings, "data.pairs=1.0", "data.limit=30"])
+    _, data = selector_parts(config)
+    questions = read_questions(Path(config.data.questions))
+    train, held = split_questions(questions, config.data.validation, config.seed, 30)
+    assert joined == {q.id for q in train} and not joined & {q.id for q in held}
+    pairs = sum(part.pairs for part in data.datasets.values())
+    assert pairs > 5
+    assert len(data.train_dataloader().dataset.graphs) > 30  # type: ignore[attr-defined]
+    _, without = selector_parts(_config([*selector_settings, "data.pairs=0", "data.limit=30"]))
+    assert all(
+        not part.pairs and len(part.train) <= part.train_questions
+        for part in without.datasets.values()
+    )
 
 
 class _Stop(Callback):
@@ -260,7 +290,7 @@ def test_errors_have_words(
 def test_two_gloo_processes(
     selector_settings: list[str], tmp_path: Path, in_two_processes: Callable[[str, list[str]], None]
 ) -> None:
-    words = [*selector_settings, "trainer=ddp_cpu", "trainer.epochs=2"]
+    words = [*selector_settings, "trainer=ddp_cpu", "trainer.epochs=2", "data.pairs=0"]
     in_two_processes("selector", words)
     kept = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert kept["epoch"] == 1

@@ -26,12 +26,11 @@ from rag_research.graph.path_features import PathGraph
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.carriers import sha256_of
 from rag_research.training.selector_config import SelectorDataConfig
-from rag_research.training.selector_graphs import candidate_graphs
-from rag_research.training.selector_questions import pool, read_questions, split_questions
+from rag_research.training.selector_datasets import dataset_graphs
 
 Floats = NDArray[np.float32]
 STAGE = "gradient-boosting"
-VERSION = 3
+VERSION = 4
 ROUNDS = 300
 FILE = "model.joblib"
 LINKED_CANDIDATES = CandidateConfig(
@@ -166,7 +165,8 @@ def load_boosting(
         raise missing_extra("scikit-learn", "dev", "The gradient-boosting baseline") from error
 
     def write(directory: Path) -> Mapping[str, int]:
-        graphs = _training_graphs(config, candidates, encoder, seed)
+        parts = dataset_graphs(config, candidates, encoder, seed)
+        graphs = {name: part.train for name, part in parts.items()}
         power = 0.5 if config.weights == "root" else 1.0
         rows, gold, weight = _table(graphs, ROWS[name], power)
         model = HistGradientBoostingClassifier(
@@ -193,22 +193,6 @@ def load_boosting(
     }
     artifact = store.ensure(STAGE, VERSION, inputs, write)
     return Boosting(name, joblib.load(artifact.path / FILE), candidates)
-
-
-def _training_graphs(
-    config: SelectorDataConfig, candidates: CandidateConfig, encoder: Any, seed: int
-) -> dict[str, list[PathData]]:
-    questions = read_questions(Path(config.questions), config.leave_out)
-    training, _ = split_questions(questions, config.validation, seed, config.limit)
-    chosen = {(q.dataset, q.id) for q in training}
-    found = {}
-    for dataset in sorted({q.dataset for q in questions}):
-        own = [q for q in questions if q.dataset == dataset]
-        passages = pool(questions, dataset, config.smallest_pool)
-        folders = (Path(config.store), Path(config.cache))
-        graphs = candidate_graphs(own, passages, encoder, candidates, *folders)
-        found[dataset] = [graphs[q.id] for q in own if (dataset, q.id) in chosen]
-    return found
 
 
 def _table(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
@@ -13,45 +11,13 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from torch_geometric.data import Batch
 
-from rag_research.errors import DataError
 from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_data import PathData
-from rag_research.training.question_pairs import question_pairs
 from rag_research.training.selector_config import FEATURE_GROUPS, SelectorDataConfig
-from rag_research.training.selector_graphs import candidate_graphs
-from rag_research.training.selector_questions import (
-    TrainingQuestion,
-    pool,
-    read_questions,
-    split_questions,
-)
-from rag_research.types import Passage
+from rag_research.training.selector_datasets import DatasetGraphs, dataset_graphs
 
 VALIDATION_BATCH = 32
 _TENSORS = {"node": "x", "edge": "edge_attr", "sentence": "sentence_x"}
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetGraphs:
-    """Graphs of one data set.
-
-    Args:
-        train: those with a gold candidate, of questions and of pairs of them.
-        validation: all.
-        train_questions: how many training questions there were.
-        pairs: how many pairs of them.
-        passages: in the pool they are searched in.
-        gold: gold passages of all its questions.
-        missed: those of them that are no candidates.
-    """
-
-    train: Sequence[PathData]
-    validation: Sequence[PathData]
-    train_questions: int
-    pairs: int
-    passages: int
-    gold: int
-    missed: int
 
 
 class GraphBatches(IterableDataset):  # type: ignore[type-arg]
@@ -136,45 +102,11 @@ class SelectorData(pl.LightningDataModule):
         if self.datasets:
             return
         config = self.config
-        questions = read_questions(Path(config.questions), config.leave_out)
-        training, _ = split_questions(questions, config.validation, self.seed, config.limit)
-        _, held = split_questions(questions, config.validation, self.seed)
-        train_ids, held_ids = ({(q.dataset, q.id) for q in part} for part in (training, held))
-        found: dict[str, DatasetGraphs] = {}
-        for dataset in sorted({q.dataset for q in questions}):
-            own = [q for q in questions if q.dataset == dataset]
-            passages = pool(questions, dataset, config.smallest_pool)
-            asked = [q for q in own if (dataset, q.id) in train_ids]
-            pairs = question_pairs(asked, config.pairs, self.seed)
-            graphs = self._graphs(own, passages)
-            train = [graphs[q.id] for q in asked] + list(self._graphs(pairs, passages).values())
-            found[dataset] = DatasetGraphs(
-                [graph for graph in train if graph.y.any()],
-                [graphs[q.id] for q in own if (dataset, q.id) in held_ids],
-                len(asked),
-                len(pairs),
-                len(passages),
-                sum(len(q.gold) for q in own),
-                int(sum(int(graph.missed) for graph in graphs.values())),
-            )
-        if not any(part.train for part in found.values()):
-            raise DataError(
-                f"{config.questions}: no training question has a gold passage among its "
-                "candidates. Raise candidates.found, or check is_gold."
-            )
-        self.datasets = found
+        self.datasets = found = dataset_graphs(config, self.candidates, self.encoder, self.seed)
         shares = self.shares({name: len(part.train) for name, part in found.items()})
         groups = [part.train for part in found.values()]
         weights = [shares[name] for name in found]
         self._batches = GraphBatches(groups, weights, config.batch, self.seed)
-
-    def _graphs(
-        self, questions: Sequence[TrainingQuestion], passages: Sequence[Passage]
-    ) -> Mapping[str, PathData]:
-        if not questions:
-            return {}
-        store, cache = Path(self.config.store), Path(self.config.cache)
-        return candidate_graphs(questions, passages, self.encoder, self.candidates, store, cache)
 
     def shares(self, sizes: Mapping[str, int]) -> dict[str, float]:
         """Share of each data set of some size, see ``SelectorDataConfig.weights``. Sum 1."""

@@ -48,8 +48,10 @@ def candidate_graphs(
         cache: folder of the graphs; a change of anything that matters makes another file.
 
     Returns:
-        By question id.
+        By question id; nothing is read where there is no question.
     """
+    if not questions:
+        return {}
     corpus = Corpus(passages)
     versions = (VERSION, GRAPH_VERSION, FEATURE_VERSION)
     told = [

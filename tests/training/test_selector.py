@@ -69,17 +69,17 @@ def _untrained(words: list[str]) -> tuple[Any, dict[str, dict[str, float]]]:
 def test_pairs_are_made_of_training_questions(
     selector_settings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rag_research.training import selector_data
+    from rag_research.training import selector_datasets
     from rag_research.training.selector_questions import read_questions, split_questions
 
     joined: set[str] = set()
-    real = selector_data.question_pairs
+    real = selector_datasets.question_pairs
 
     def spy(questions: Any, share: float, seed: int) -> Any:
         joined.update(q.id for q in questions)
         return real(questions, share, seed)
 
-    monkeypatch.setattr(selector_data, "question_pairs", spy)
+    monkeypatch.setattr(selector_datasets, "question_pairs", spy)
     config = _config([*selector_settings, "data.pairs=1.0", "data.limit=30"])
     _, data = selector_parts(config)
     questions = read_questions(Path(config.data.questions))

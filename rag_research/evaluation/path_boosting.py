@@ -142,7 +142,7 @@ def load_boosting(
     store: ArtifactStore,
     seed: int = 0,
 ) -> Boosting:
-    """Train, or find in ``store``, a classifier on the selector's training questions.
+    """Train, or find in ``store``, a classifier on the selector's training graphs.
 
     Validation questions are left out, as the selector does not learn from them either; a data
     set of n questions counts ``sqrt(n)`` or n, see ``SelectorDataConfig.weights``.
@@ -180,7 +180,7 @@ def load_boosting(
         )
         model.fit(rows, gold, sample_weight=weight)
         joblib.dump(model, directory / FILE)
-        return {"questions": sum(map(len, graphs.values())), "rows": len(rows)}
+        return {"graphs": sum(map(len, graphs.values())), "rows": len(rows)}
 
     inputs = {
         "name": name,

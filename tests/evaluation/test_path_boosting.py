@@ -23,6 +23,7 @@ from rag_research.graph.path_edges import EDGE_FEATURES, Edges
 from rag_research.graph.path_features import NODE_FEATURES, SENTENCE_FEATURES, PathGraph
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.training.selector_config import SelectorDataConfig
+from rag_research.training.selector_datasets import dataset_graphs
 
 NODES = [name for group in NODE_FEATURES.values() for name in group]
 EDGES = [name for group in EDGE_FEATURES.values() for name in group]
@@ -102,19 +103,20 @@ def test_a_classifier_is_trained_once_and_ranks_gold_first(
     )
     encoder = Hashing(HashingConfig())
     seen = []
-    make = path_boosting._training_graphs
 
     def noted(*arguments: object) -> object:
-        seen.append(make(*arguments))  # type: ignore[arg-type]
+        seen.append(dataset_graphs(*arguments))  # type: ignore[arg-type]
         return seen[-1]
 
-    monkeypatch.setattr(path_boosting, "_training_graphs", noted)
+    monkeypatch.setattr(path_boosting, "dataset_graphs", noted)
     first = load_boosting(name, config, candidates, encoder, store)
     again = load_boosting(name, config, candidates, encoder, store)
     assert len(seen) == 1
     (manifest,) = store.manifests(path_boosting.STAGE)
-    assert manifest["counts"]["questions"] == len(TOWNS)
-    for data in seen[0]["toy"]:
+    (toy,) = seen[0].values()
+    assert toy.train_questions == len(TOWNS) and toy.pairs > 0
+    assert manifest["counts"]["graphs"] == len(toy.train) == len(TOWNS) + toy.pairs
+    for data in toy.train:
         path = path_boosting._arrays(data)
         scores, gold = first.scores(path), data.y.numpy() > 0
         assert scores[gold].mean() > scores[~gold].mean()

@@ -122,13 +122,11 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
 
 
 def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
-    arrays = graph.arrays
-    at, owner = gather_runs(arrays["title_word_start"], rows)
-    ids = np.asarray(arrays["title_word_ids"][at], np.int64)
-    idf = graph.word_idf(ids)
-    whole = np.bincount(owner, idf, minlength=len(rows))
-    asked_part = np.bincount(owner, idf * among(ids, np.sort(asked.numbers)), minlength=len(rows))
-    share: Floats = (asked_part / np.maximum(whole, 1e-6)).astype(np.float32)
+    at, owner = gather_runs(graph.arrays["title_word_start"], rows)
+    ids = np.asarray(graph.arrays["title_word_ids"][at], np.int64)
+    idf = graph.word_idf(ids) * among(ids, np.sort(asked.numbers))
+    asked_part = np.bincount(owner, idf, minlength=len(rows)).astype(np.float32)
+    share: Floats = asked_part / np.maximum(graph.title_weight[rows], np.float32(1e-6))
     return share
 
 

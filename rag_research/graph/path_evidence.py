@@ -126,7 +126,7 @@ def _title_share(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
     ids = np.asarray(graph.arrays["title_word_ids"][at], np.int64)
     idf = graph.word_idf(ids) * among(ids, np.sort(asked.numbers))
     asked_part = np.bincount(owner, idf, minlength=len(rows)).astype(np.float32)
-    share: Floats = asked_part / np.maximum(graph.title_weight[rows], np.float32(1e-6))
+    share: Floats = asked_part / graph.title_weight[rows].clip(1e-6)
     return share
 
 

@@ -51,7 +51,7 @@ def title_cover(graph: CorpusGraph, asked_words: Integers, rows: Integers) -> Ti
     titles = np.zeros((len(words), len(rows)), np.float32)
     titles[column, owner] = graph.word_idf(ids)
     texts = words_present(graph.arrays, "word", words, rows)
-    whole = np.maximum(graph.title_weight[rows], np.float32(1e-6))
+    whole = graph.title_weight[rows].clip(1e-6)
     weight = texts @ (titles * ~among(words, asked_words)[:, None])
     return TitleCover(texts @ titles / whole, weight / whole, weight)
 

@@ -64,7 +64,7 @@ def _evidence(world: World, question: str) -> tuple[list[str], Evidence]:
 
 def test_shapes_and_names(chain: World) -> None:
     path = chain.path(QUESTION)
-    assert VERSION == 4
+    assert VERSION == 5
     assert path.nodes.shape == (5, len(NODES)) and len(set(NODES)) == len(NODES)
     assert path.edges.features.shape == (len(path.edges.source), len(EDGES))
     assert path.sentences.shape == (7, len(SENTENCE_FEATURES))

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 
 from rag_research.embed.base import TokenEncoder, Vectors
 from rag_research.embed.token_basis import as_array, unit_rows
+from rag_research.runtime.threads import one_blas_thread
 from rag_research.text.sentences import sentence_offsets
 
 
@@ -75,6 +76,7 @@ def read_texts(
     return Reading(vectors, sentence_counts, sentences, sentence_vectors, token_counts, tokens)
 
 
+@one_blas_thread()
 def project(states: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float32]:
     """Unit projections of states.
 

@@ -38,6 +38,7 @@ from rag_research.graph.selector_checkpoint import SelectorCheckpoint
 from rag_research.models.path_selector import Selected
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.progress import progress
+from rag_research.runtime.threads import one_blas_thread
 from rag_research.types import Question
 
 Floats = NDArray[np.float32]
@@ -145,6 +146,7 @@ class PathComparer:
                 advance()
         return outcome
 
+    @one_blas_thread()  # so that a thread left spinning by one stage is not counted in the next
     def _ask(self, question: Question, outcome: PathComparison) -> None:
         evidence = evidence_of(question, self.costs.corpus, self.graph)
         with outcome.clock("encode"):

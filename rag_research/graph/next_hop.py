@@ -21,7 +21,34 @@ Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
 
-def open_questions(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
+class OpenQuestions(NamedTuple):
+    """What M passages leave open of a question of T tokens, as ``shares @ parts``.
+
+    Left apart, because the parts are far fewer than what is multiplied with them.
+
+    Args:
+        shares: of each part. [M, T + 1]
+        parts: states of the tokens, and the vector of the whole question. [T + 1, D]
+    """
+
+    shares: Floats
+    parts: Floats
+
+    @property
+    def vectors(self) -> Floats:
+        """Unit vectors. [M, D]"""
+        return self.shares @ self.parts
+
+    def cosines(self, vectors: Floats) -> Floats:
+        """With every vector.
+
+        Shapes:
+            [N, D] unit -> [M, N]
+        """
+        return self.shares @ (self.parts @ vectors.T)
+
+
+def open_questions(graph: CorpusGraph, asked: Asked, rows: Integers) -> OpenQuestions:
     """What each passage leaves open: the mean of the question's tokens whose words it lacks.
 
     Tokens weigh what their words do. Where a passage has every word, the whole question.
@@ -30,42 +57,41 @@ def open_questions(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
         graph: of the corpus.
         asked: the question.
         rows: M passages.
-
-    Returns:
-        Unit vectors.
-
-    Shapes:
-        [M] -> [M, D]
     """
-    return rest_vectors(asked, words_present(graph.arrays, "word", asked.numbers, rows))
+    return left_open(asked, words_present(graph.arrays, "word", asked.numbers, rows))
 
 
-def rest_vectors(asked: Asked, words: Floats) -> Floats:
+def left_open(asked: Asked, words: Floats) -> OpenQuestions:
     """:func:`open_questions` of passages of which is known which words they have.
 
     Shapes:
-        [M, W] -> [M, D]
+        [M, W] -> M
     """
     lacks = np.zeros((len(words), words.shape[1] + 1), np.float32)  # the last: punctuation
     lacks[:, :-1] = 1 - words
-    left = lacks[:, asked.token_words] * asked.token_weights
-    rest: Floats = left @ asked.tokens.states
-    size = np.linalg.norm(rest, axis=1, keepdims=True)
-    return np.where(size > 1e-6, rest / np.maximum(size, 1e-6), asked.tokens.vector)
+    shares = np.zeros((len(words), len(asked.token_words) + 1), np.float32)
+    shares[:, :-1] = lacks[:, asked.token_words] * asked.token_weights
+    parts = np.concatenate([asked.tokens.states, asked.tokens.vector[None]])
+    size = np.linalg.norm(shares @ parts, axis=1, keepdims=True)
+    shares /= np.maximum(size, 1e-6)
+    whole = size[:, 0] <= 1e-6
+    shares[whole] = 0.0
+    shares[whole, -1] = 1.0
+    return OpenQuestions(shares, parts)
 
 
 class HopQueries(NamedTuple):
     """Q queries, each the mean of one passage's open question and one name.
 
     Args:
-        rest: see :func:`open_questions`. [M, D]
+        rest: of M passages.
         names: unit vectors of distinct names. [B, D]
         owner: which of ``rest``. [Q]
         name: which of ``names``. [Q]
         size: length of the sum of both. [Q]
     """
 
-    rest: Floats
+    rest: OpenQuestions
     names: Floats
     owner: Integers
     name: Integers
@@ -77,8 +103,8 @@ class HopQueries(NamedTuple):
         Shapes:
             [N, D] unit -> [Q, N]
         """
-        cosine = (self.rest @ vectors.T)[self.owner]
-        cosine += (self.names @ vectors.T)[self.name]
+        cosine = self.rest.cosines(vectors).take(self.owner, axis=0)
+        cosine += (self.names @ vectors.T).take(self.name, axis=0)
         cosine /= self.size[:, None]
         return cosine
 
@@ -88,23 +114,25 @@ class HopQueries(NamedTuple):
         Shapes:
             [N, D] unit, [P], [P] -> [P]
         """
-        rest, names = vectors @ self.rest.T, vectors @ self.names.T
-        cosine: Floats = rest[row, self.owner[query]] + names[row, self.name[query]]
+        rest, names = self.rest.cosines(vectors), self.names @ vectors.T
+        cosine: Floats = rest[self.owner[query], row] + names[self.name[query], row]
         return cosine / self.size[query]
 
 
-def hop_queries(graph: CorpusGraph, rest: Floats, owner: Integers, entity: Integers) -> HopQueries:
+def hop_queries(
+    graph: CorpusGraph, rest: OpenQuestions, owner: Integers, entity: Integers
+) -> HopQueries:
     """Queries of pairs of a passage and a name.
 
     Args:
         graph: of the corpus.
-        rest: see :func:`open_questions`. [M, D]
+        rest: of M passages.
         owner: a passage of each of Q names. [Q]
         entity: the names; each is one of at least two passages. [Q]
     """
     bridges, name = np.unique(graph.bridge_of[entity], return_inverse=True)
-    names = np.asarray(graph.bridges[bridges], np.float32)
-    both = (rest @ names.T)[owner, name]
+    names = np.asarray(graph.bridges.take(bridges, axis=0), np.float32)
+    both = rest.cosines(names)[owner, name]
     return HopQueries(rest, names, owner, name, np.sqrt(np.maximum(2 + 2 * both, 1e-6)))
 
 
@@ -141,7 +169,7 @@ def hop_scores(
     """
     count = len(vectors)
     live = (graph.bridge_of[entity] >= 0) & ~among(entity, asked.entities)
-    queries = hop_queries(graph, rest_vectors(asked, words), owner[live], entity[live])
+    queries = hop_queries(graph, left_open(asked, words), owner[live], entity[live])
     score = largest_of_runs(queries.cosines(vectors), owner[live], count, empty=0.0)
     np.fill_diagonal(score, 0.0)
     order = np.argsort(-score, axis=1)

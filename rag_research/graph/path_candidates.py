@@ -19,6 +19,7 @@ from rag_research.graph.path_question import Asked
 from rag_research.graph.ragged import among, gather_runs, ranks_in_groups
 from rag_research.graph.title_words import titled_in_part
 from rag_research.index.hybrid import fuse
+from rag_research.runtime.threads import one_blas_thread
 from rag_research.types import Hit
 
 Integers = NDArray[np.int64]
@@ -89,6 +90,7 @@ class Found:
     lists: Mapping[str, Mapping[int, float]]
 
 
+@one_blas_thread()
 def find_candidates(
     graph: CorpusGraph, lexical: Lexical, asked: Asked, config: CandidateConfig
 ) -> Found:
@@ -205,7 +207,7 @@ def _sharers(
     at, group = gather_runs(start, names)
     rows = np.asarray(graph.arrays["entity_passages"][at], np.int64)
     distinct, place = np.unique(rows, return_inverse=True)
-    score = queries.paired(graph.tables.vectors[distinct], group, place)
+    score = queries.paired(graph.tables.vectors.take(distinct, axis=0), group, place)
     kept = ranks_in_groups(group, score) < config.shared
     rows, group, score = rows[kept], group[kept], score[kept]
     return rows[ranks_in_groups(own[group], score) < config.shared_in_all]

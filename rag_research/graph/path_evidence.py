@@ -72,7 +72,9 @@ def gather_evidence(graph: CorpusGraph, asked: Asked, rows: Integers) -> Evidenc
     tables, arrays = graph.tables, graph.arrays
     count = len(rows)
     places, owner = gather_runs(tables.sentence_start, rows)
-    cosine = np.asarray(tables.sentence_vectors[places], np.float32) @ asked.tokens.vector
+    cosine = (
+        np.asarray(tables.sentence_vectors.take(places, axis=0), np.float32) @ asked.tokens.vector
+    )
     offsets = np.asarray(tables.sentence_offsets[places], np.int64)
     at, mention_owner = gather_runs(arrays["mention_start"], rows)
     entity = np.asarray(arrays["mention_entity"][at], np.int64)
@@ -139,7 +141,9 @@ def _token_matches(graph: CorpusGraph, asked: Asked, rows: Integers) -> Floats:
     query = np.rint(asked.tokens.projected * _LEVELS).astype(np.int8)
     if not query.size or not len(at):
         return np.full((len(rows), len(query)), -1, np.float32)
-    product = torch._int_mm(torch.from_numpy(tables.tokens[at]), torch.from_numpy(query).T)
+    product = torch._int_mm(
+        torch.from_numpy(tables.tokens.take(at, axis=0)), torch.from_numpy(query).T
+    )
     matches = largest_of_runs(product.numpy(), owner, len(rows), empty=-(_LEVELS**2))
     matches /= _LEVELS**2
     return matches

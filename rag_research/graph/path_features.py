@@ -18,6 +18,7 @@ from rag_research.graph.path_candidates import DEPTH, ORIGINS, Found
 from rag_research.graph.path_edges import Edges, edge_features
 from rag_research.graph.path_evidence import Evidence, gather_evidence
 from rag_research.graph.path_question import Asked
+from rag_research.runtime.threads import one_blas_thread
 
 VERSION = 5
 ANCHORS = 3
@@ -70,6 +71,7 @@ class PathGraph:
     sentence_rows: Integers
 
 
+@one_blas_thread()
 def path_graph(graph: CorpusGraph, asked: Asked, found: Found) -> PathGraph:
     """Features of a question's candidates.
 

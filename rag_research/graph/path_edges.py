@@ -108,7 +108,8 @@ def edge_features(graph: CorpusGraph, asked: Asked, found: Found, evidence: Evid
         columns[f"own_title_{name}"] = values[target, source]
     columns |= _next_hop(hops, found.dense[rows], source, target)
     weight = _published(graph, rows, columns, evidence, source, target)
-    features = _table({name: columns[name] for group in EDGE_FEATURES.values() for name in group})
+    order = [name for group in EDGE_FEATURES.values() for name in group]
+    features = np.stack([np.asarray(columns[n], np.float32) for n in order], axis=1)
     return Edges(source, target, features, weight, leads_on)
 
 
@@ -128,39 +129,29 @@ def _shared_names(
     title = np.asarray(graph.arrays["title_entity"][found.rows], np.int64)
     to, back = title[owner[other]] == name, title[owner[one]] == name
     near, far = evidence.mention_cosine[one], evidence.mention_cosine[other]
-    largest = {
-        "shared_idf": new * idf,
-        "asked_shared_idf": ~new * idf,
-        "names_target": to,
-        "named_by_target": back,
-        "new_names_target": to & new,
-        "new_named_by_target": back & new,
-        "both": to & back,
-        "linking_sentence": to * near,
-        "linked_sentence": back * far,
-        "source_sentence": new * near,
-        "target_sentence": new * far,
-        "weaker_sentence": new * np.minimum(near, far),
-        "sentences_by_idf": new * ((near + far) * idf),
+    columns = {
+        "shared_idf": np.where(new, idf, 0),
+        "shared_count": new.astype(np.float32),
+        "all_shared": np.ones(len(name), np.float32),
+        "asked_shared_idf": np.where(new, 0, idf),
+        "names_target": to.astype(np.float32),
+        "named_by_target": back.astype(np.float32),
+        "new_names_target": (to & new).astype(np.float32),
+        "new_named_by_target": (back & new).astype(np.float32),
+        "both": (to & back).astype(np.float32),
+        "linking_sentence": np.where(to, near, 0),
+        "linked_sentence": np.where(back, far, 0),
+        "source_sentence": np.where(new, near, 0),
+        "target_sentence": np.where(new, far, 0),
+        "weaker_sentence": np.where(new, np.minimum(near, far), 0),
+        "sentences_by_idf": np.where(new, (near + far) * idf, 0),
     }
-    summed = {"shared_count": new, "all_shared": np.ones(len(name))}
     leads_on = np.zeros(len(evidence.places), np.float32)
     cosine = found.dense[found.rows]
     np.maximum.at(leads_on, evidence.mention_sentence[one[new]], cosine[owner[other[new]]])
     key = owner[one] * len(found.rows) + owner[other]
-    tables = {"largest": _table(largest), "summed": _table(summed)}
-    key, reduced = reduce_by_key(key, tables, sums=("summed",))
-    columns = dict(zip(largest, reduced["largest"].T, strict=True))
-    columns |= zip(summed, reduced["summed"].T, strict=True)
+    key, columns = reduce_by_key(key, columns, sums=("shared_count", "all_shared"))
     return key, columns, leads_on
-
-
-def _table(columns: Columns) -> Floats:
-    """Columns beside each other."""
-    table = np.empty((len(next(iter(columns.values()))), len(columns)), np.float32)
-    for place, column in enumerate(columns.values()):
-        table[:, place] = column
-    return table
 
 
 def _joined(

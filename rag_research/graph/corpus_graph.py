@@ -24,13 +24,14 @@ from rag_research.embed.base import Vectors
 from rag_research.embed.store import EmbeddingStore
 from rag_research.embed.token_store import TokenStore, TokenTables
 from rag_research.graph.corpus_arrays import Arrays, Integers, Places, corpus_arrays
-from rag_research.graph.corpus_entities import STOP_WORDS, NameDictionary, key_hash
+from rag_research.graph.corpus_entities import STOP_WORDS, NameDictionary, key_hash, name_key
 from rag_research.index.dense import texts_fingerprint
 from rag_research.runtime.artifacts import ArtifactStore
 
 STAGE = "corpus-graph"
 VERSION = 4
 STOP_WORD_WEIGHT = 0.1
+LONGEST_NAME = 8  # in words, where only the words can tell that it is one
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,36 @@ class CorpusGraph:
     def entities_of(self, keys: Iterable[str]) -> Integers:
         """Entity numbers of keys; unknown ones are left out."""
         return _found(self.arrays["entity_hash"], keys)[1]
+
+    def entities_in(self, words: Sequence[str]) -> Integers:
+        """Entity numbers of the names in a text whose letters do not tell which they are.
+
+        A known name of several words is one. A single word is one where at least half of the
+        passages that have it name it. Of those that overlap the first and longest counts.
+
+        Args:
+            words: of the text, folded, in order.
+        """
+        runs = [
+            (at, end)
+            for at in range(len(words))
+            for end in range(min(at + LONGEST_NAME, len(words)), at, -1)
+        ]
+        keys = (name_key(words[at:end]) for at, end in runs)
+        known, entities = _found(self.arrays["entity_hash"], keys)
+        named = _sizes(self.arrays["entity_start"], entities)
+        df = np.append(self.arrays["word_df"], 0)[self.words_of(words)[0]]
+        found: list[int] = []
+        last = 0
+        for run, entity, count in zip(known.tolist(), entities.tolist(), named, strict=True):
+            at, end = runs[run]
+            telling = [place for place in range(at, end) if words[place] not in STOP_WORDS]
+            if at < last or not telling:
+                continue
+            if len(telling) > 1 or 2 * count >= df[telling[0]]:
+                found.append(entity)
+                last = end
+        return np.array(found, np.int64)
 
     def words_of(self, words: Sequence[str]) -> tuple[Integers, NDArray[np.float32]]:
         """Word number (-1 where unknown) and weight of each word: its IDF, little for a stop word.

@@ -45,6 +45,8 @@ class Asked:
 def ask(graph: CorpusGraph, text: str, tokens: QueryTokens) -> Asked:
     """Look a question's words and names up in the corpus.
 
+    Names start with a capital letter, unless the whole question is typed in small ones.
+
     Args:
         graph: of the corpus.
         text: the question.
@@ -53,12 +55,10 @@ def ask(graph: CorpusGraph, text: str, tokens: QueryTokens) -> Asked:
     words = folded_words(text)
     distinct = tuple(dict.fromkeys(word for word, _, _ in words))
     numbers, weights = graph.words_of(distinct)
-    titles = [key for key, _, _ in graph.names.find(text, words)]
-    runs = [
-        name_key([w for w, a, b in words if a >= start and b <= end])
-        for start, end in capitalised_offsets(text)
-    ]
-    entities = np.unique(graph.entities_of(dict.fromkeys([*titles, *runs])))
+    if text.islower():
+        entities = graph.entities_in([word for word, _, _ in words])
+    else:
+        entities = graph.entities_of(_names(graph, text, words))
     token_words = _words_of_tokens(words, distinct, tokens)
     weights = weights / max(weights.sum(), 1e-9)
     return Asked(
@@ -67,10 +67,19 @@ def ask(graph: CorpusGraph, text: str, tokens: QueryTokens) -> Asked:
         distinct,
         numbers,
         weights,
-        entities,
+        np.unique(entities),
         token_words,
         _token_weights(weights, token_words),
     )
+
+
+def _names(graph: CorpusGraph, text: str, words: Sequence[Word]) -> list[str]:
+    titles = [key for key, _, _ in graph.names.find(text, words)]
+    runs = [
+        name_key([w for w, a, b in words if a >= start and b <= end])
+        for start, end in capitalised_offsets(text)
+    ]
+    return list(dict.fromkeys([*titles, *runs]))
 
 
 def _words_of_tokens(

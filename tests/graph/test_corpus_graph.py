@@ -233,3 +233,27 @@ def test_no_passages_and_passages_without_words(make_world: MakeWorld) -> None:
     assert silent.words_of(["ulm"])[0].tolist() == [-1]
     assert silent.title_named.tolist() == [0, 0]
     assert empty.bridges.shape == silent.bridges.shape == (0, 256)
+
+
+def test_names_are_found_without_capital_letters(make_world: MakeWorld) -> None:
+    def found(text: str, others: int) -> list[str]:
+        """Names in a text, where so many passages have the word `hope` and do not name it."""
+        more = [(f"o{n}", "", "There is hope.") for n in range(others)]
+        world = [*PASSAGES, ("e", "", "I met Hope, the sister of New Ulm."), *more]
+        graph = make_world(world, folder=f"store{others}").graph
+        names = {key_hash(name): name for name in [*NAMES, "hope", "new ulm"]}
+        numbers = graph.entities_in(text.split()).tolist()
+        return [names[hash] for hash in graph.arrays["entity_hash"][numbers].tolist()]
+
+    asked = "is the old ulm or new ulm near danube where hope lies"
+    assert found(asked, others=1) == ["old ulm", "new ulm", "danube", "hope"]
+    assert found(asked, others=2) == ["old ulm", "new ulm", "danube"]
+    assert found("where was nobody born", others=1) == found("", others=1) == []
+
+
+def test_a_question_in_small_letters_names_the_same(make_world: MakeWorld) -> None:
+    world = make_world(PASSAGES)
+    question = "Did Anna see Ulm on the Danube?"
+    entities = world.ask(question).entities.tolist()
+    assert len(entities) == 3
+    assert world.ask(question.lower()).entities.tolist() == entities

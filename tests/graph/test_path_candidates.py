@@ -26,7 +26,7 @@ CHAIN = [
     ("other", "Broken Lantern", "Its camera was held by Mira Okafor too."),
     ("noise", "Cabbage", "A vegetable with leaves."),
 ]
-QUESTION = "where was the director of silent harbour studio raised"
+QUESTION = "Where was the director of silent harbour studio raised"
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_limits_of_each_source(make_world: MakeWorld) -> None:
     same = [(f"same{i}", "Mira Okafor", f"Number {i} in this list.") for i in range(9)]
     namers = [(f"namer{i}", f"Film {i}", "Like Silent Harbour.") for i in range(9)]
     world = make_world([*CHAIN[:1], *same, *namers])
-    question = "who directed silent harbour studio"
+    question = "Who directed silent harbour studio"
     assert len(world.find(question, **OFF).rows) == 1
     assert len(world.find(question, **(OFF | {"titled": 3})).rows) == 1 + 3
     assert len(world.find(question, **(OFF | {"namers": 4})).rows) == 1 + 4 - 1  # itself

@@ -36,6 +36,8 @@ class SelectorDataConfig:
             score: ``size`` (n) or ``root`` (``sqrt(n)``, so that a small one counts more).
         pairs: pairs of training questions that are joined to one, for each training question;
             see :func:`rag_research.training.question_pairs.question_pairs`.
+        untitled: share of the passages that lose their titles in a second copy of the training
+            graphs, see :mod:`rag_research.training.untitled`; 0 makes no copy.
         smallest_pool: a data set with fewer passages is searched among those of all data sets,
             so that it has as many distractors as a real corpus.
         off: groups of features the network does not see: ``node.GROUP``, ``edge.GROUP`` or
@@ -53,6 +55,7 @@ class SelectorDataConfig:
     limit: int | None = None
     weights: Literal["size", "root"] = "root"
     pairs: float = 0.33
+    untitled: float = 0.5
     smallest_pool: int = 5000
     off: tuple[str, ...] = ()
     edge_dropout: float = 0.1
@@ -65,6 +68,8 @@ class SelectorDataConfig:
         for name in _SHARES:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected [0, 1).")
+        if not 0 <= self.untitled <= 1:
+            raise ValueError(f"untitled: got {self.untitled}, expected 0 to 1.")
         if self.pairs < 0:
             raise ValueError(f"pairs: got {self.pairs}, expected 0 or more.")
         if self.batch < 1 or (self.limit is not None and self.limit < 1):

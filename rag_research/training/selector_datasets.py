@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from rag_research.graph.path_data import PathData
 from rag_research.training.question_pairs import question_pairs
 from rag_research.training.selector_config import SelectorDataConfig
 from rag_research.training.selector_graphs import candidate_graphs
-from rag_research.training.selector_questions import pool, read_questions, split_questions
+from rag_research.training.selector_questions import (
+    TrainingQuestion,
+    pool,
+    read_questions,
+    split_questions,
+)
+from rag_research.training.untitled import without_titles
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +27,12 @@ class DatasetGraphs:
     """Graphs of one data set.
 
     Args:
-        train: those with a gold candidate, of questions and of pairs of them.
+        train: those with a gold candidate, of questions, of pairs of them, and of the same
+            questions over passages without titles.
         validation: all.
         train_questions: how many training questions there were.
         pairs: how many pairs of them.
+        untitled: how many graphs over passages without titles.
         passages: in the pool they are searched in.
         gold: gold passages of all its questions.
         missed: those of them that are no candidates.
@@ -34,6 +42,7 @@ class DatasetGraphs:
     validation: Sequence[PathData]
     train_questions: int
     pairs: int
+    untitled: int
     passages: int
     gold: int
     missed: int
@@ -69,12 +78,21 @@ def dataset_graphs(
         pairs = question_pairs(asked, config.pairs, seed)
         graphs = candidate_graphs(own, passages, encoder, candidates, *folders)
         joined = candidate_graphs(pairs, passages, encoder, candidates, *folders)
-        train = [*(graphs[q.id] for q in asked), *joined.values()]
+        bare = candidate_graphs(
+            [_untitled(q, config.untitled) for q in own if config.untitled],
+            without_titles(passages, config.untitled),
+            encoder,
+            candidates,
+            *folders,
+        )
+        untitled = [bare[q.id] for q in asked if config.untitled]
+        train = [*(graphs[q.id] for q in asked), *joined.values(), *untitled]
         found[dataset] = DatasetGraphs(
             [graph for graph in train if graph.y.any()],
             [graphs[q.id] for q in own if (dataset, q.id) in held_ids],
             len(asked),
             len(pairs),
+            len(untitled),
             len(passages),
             sum(len(q.gold) for q in own),
             int(sum(int(graph.missed) for graph in graphs.values())),
@@ -85,3 +103,7 @@ def dataset_graphs(
             "candidates. Raise candidates.found, or check is_gold."
         )
     return found
+
+
+def _untitled(question: TrainingQuestion, share: float) -> TrainingQuestion:
+    return replace(question, passages=without_titles(question.passages, share))

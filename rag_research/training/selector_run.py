@@ -113,6 +113,7 @@ def _data_card(data: SelectorData, config: SelectorTrainingConfig) -> Mapping[st
             name: {
                 "training": part.train_questions,
                 "pairs": part.pairs,
+                "untitled": part.untitled,
                 "training_graphs": len(part.train),
                 "validation": len(part.validation),
                 "pool": part.passages,

@@ -16,6 +16,7 @@ from pytorch_lightning.callbacks import Callback
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
 from rag_research.graph.path_data import network_input
+from rag_research.graph.path_features import NODE_FEATURES
 from rag_research.graph.selector_checkpoint import load_selector
 from rag_research.training.selector_config import SelectorTrainingConfig
 from rag_research.training.selector_data import GraphBatches
@@ -48,7 +49,8 @@ def test_a_trained_selector_finds_the_chains(
     assert len(card["data"]["files"][multihop_file.name]) == 64
     told = card["data"]["datasets"]["large"]
     assert told["training"] == 29 and told["gold"] >= 72
-    assert told["pairs"] > 0 and told["training_graphs"] <= 29 + told["pairs"]
+    assert told["pairs"] > 0 and 0 < told["untitled"] <= 29
+    assert told["training_graphs"] <= 29 + told["pairs"] + told["untitled"]
     assert card["encoder"]["model"] == "hashing"
     assert card["command"] and card["code"] and card["packages"]["torch"]
     assert not any(str(tmp_path) in text for text in (json.dumps(card["config"]),))
@@ -88,11 +90,32 @@ def test_pairs_are_made_of_training_questions(
     pairs = sum(part.pairs for part in data.datasets.values())
     assert pairs > 5
     assert len(data.train_dataloader().dataset.graphs) > 30  # type: ignore[attr-defined]
-    _, without = selector_parts(_config([*selector_settings, "data.pairs=0", "data.limit=30"]))
+    words = [*selector_settings, "data.pairs=0", "data.untitled=0", "data.limit=30"]
+    _, without = selector_parts(_config(words))
     assert all(
-        not part.pairs and len(part.train) <= part.train_questions
+        not part.pairs and not part.untitled and len(part.train) <= part.train_questions
         for part in without.datasets.values()
     )
+
+
+def test_copies_without_titles_are_of_training_questions(selector_settings: list[str]) -> None:
+    words = [*selector_settings, "data.pairs=0", "data.limit=30"]
+    _, none = selector_parts(_config([*words, "data.untitled=0"]))
+    _, all_of_them = selector_parts(_config([*words, "data.untitled=1"]))
+    column = [name for group in NODE_FEATURES.values() for name in group].index(
+        "title_words_covered"
+    )
+    for name, part in all_of_them.datasets.items():
+        titled = none.datasets[name]
+        assert part.untitled == part.train_questions == titled.train_questions
+        assert part.missed == titled.missed and part.gold == titled.gold
+        assert len(part.validation) == len(titled.validation)
+        copies = part.train[len(titled.train) :]
+        assert copies and all(not graph.x[:, column].any() for graph in copies)
+        assert any(graph.x[:, column].any() for graph in titled.train)
+        assert any(graph.sentence_y.any() for graph in copies) == any(
+            graph.sentence_y.any() for graph in titled.train
+        )
 
 
 class _Stop(Callback):
@@ -290,7 +313,8 @@ def test_errors_have_words(
 def test_two_gloo_processes(
     selector_settings: list[str], tmp_path: Path, in_two_processes: Callable[[str, list[str]], None]
 ) -> None:
-    words = [*selector_settings, "trainer=ddp_cpu", "trainer.epochs=2", "data.pairs=0"]
+    words = [*selector_settings, "trainer=ddp_cpu", "trainer.epochs=2"]
+    words += ["data.pairs=0", "data.untitled=0"]
     in_two_processes("selector", words)
     kept = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert kept["epoch"] == 1

@@ -32,6 +32,9 @@ PASSAGES = [
     ("twin b", "", "The same words."),
     ("twin a", "", "The same words."),
 ]
+RELEASED = sorted(
+    path.stem for path in (Path(__file__).parents[2] / "checkpoints").glob("selector-*.safetensors")
+)
 SIZES = (
     sum(map(len, NODE_FEATURES.values())),
     sum(map(len, EDGE_FEATURES.values())),
@@ -123,6 +126,17 @@ def test_a_saved_selector_gives_the_same_logits(make_world: MakeWorld, tmp_path:
         for s in (selector, loaded)
     )
     assert one == other
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_released_selectors_follow_the_chain(make_world: MakeWorld, name: str) -> None:
+    world = make_world(PASSAGES)
+    retriever = build_path_retriever(world.corpus, world.encoder, world.store, load_selector(name))
+    assert {hit.id for hit in retriever.search(QUERIES, 2)[0]} == {"film", "woman"}
+    card = retriever.selector.card
+    assert card["name"] == name and card["command"].startswith("train/selector.py ")
+    left_out = {"hotpotqa", "2wikimultihopqa", "musique"} - set(card["data"]["datasets"])
+    assert len(left_out) == ("without" in name)
 
 
 def test_features_of_another_version_are_refused(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from rag_research.graph.corpus_entities import (
     NameDictionary,
     folded_words,
     key_hash,
+    leading_name,
     named,
     title_key,
 )
@@ -55,7 +56,8 @@ def corpus_arrays(
         passages that name each entity, or have it as their title;
         ``bridge_entity`` [B]: the entities of two or more passages, ascending, and
         ``bridge_letters``, ``bridge_start`` [B + 1]: their keys in UTF-8, joined;
-        ``title_entity`` [N], -1 without a title; ``titled_start`` [K + 1] and
+        ``title_entity`` [N], of a passage without a title the name its text starts with
+        (:func:`leading_name`), -1 without that; ``titled_start`` [K + 1] and
         ``titled_passages``: the passages of each title;
         ``mention_start`` [N + 1], ``mention_entity`` [R], ``mention_sentence`` [R];
         ``word_hash`` [V], sorted; ``word_df`` [V]; ``word_start`` [N + 1] and ``word_ids``: the
@@ -72,7 +74,7 @@ def corpus_arrays(
     with progress("find names", len(ids)) as advance:
         for row, id in enumerate(ids):
             passage = corpus[id]
-            title = title_key(passage.title)
+            title = title_key(passage.title) or leading_name(passage.text)
             first, last = tables.sentence_start[row], tables.sentence_start[row + 1]
             starts = np.asarray(tables.sentence_offsets[first:last, 0])
             found = _mentions(passage.contents, names, starts, int(first), title)

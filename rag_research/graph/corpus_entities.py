@@ -18,6 +18,7 @@ Word = tuple[str, int, int]
 _WORD = re.compile(r"\w[\w\u0300-\u036f]*")
 _ACCENT = re.compile("[\u0300-\u036f]")
 _ARTICLES = frozenset(("the", "a", "an"))
+_LEAD = 200  # characters in which a text starts with a name
 _FUNCTION_WORDS = """
 the a an of in on at to for and or is are was were be been by with from as that this it its his
 her he she they their who whom whose which what when where why how do does did has have had not
@@ -57,6 +58,17 @@ def _found_everywhere(key: str) -> bool:
 def title_key(title: str) -> str:
     """:func:`name_key` of a title without its disambiguation."""
     return name_key([word for word, _, _ in folded_words(plain_title(title))])
+
+
+def leading_name(text: str) -> str:
+    """Key of the name of several words that a text starts with; empty without one.
+
+    It stands for the title of a passage that has none: who is named first is what it is about.
+    """
+    start, end = next(iter(capitalised_offsets(text[:_LEAD])), (0, 0))
+    before = folded_words(text[:start])
+    key = name_key([word for word, _, _ in folded_words(text[start:end])])
+    return key if " " in key and all(word in _ARTICLES for word, _, _ in before) else ""
 
 
 def key_hash(key: str) -> int:

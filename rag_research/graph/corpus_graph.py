@@ -29,7 +29,7 @@ from rag_research.index.dense import texts_fingerprint
 from rag_research.runtime.artifacts import ArtifactStore
 
 STAGE = "corpus-graph"
-VERSION = 4
+VERSION = 5
 STOP_WORD_WEIGHT = 0.1
 LONGEST_NAME = 8  # in words, where only the words can tell that it is one
 

@@ -9,6 +9,7 @@ from rag_research.graph.corpus_entities import (
     NameDictionary,
     folded_words,
     key_hash,
+    leading_name,
     name_key,
     named,
     title_key,
@@ -139,3 +140,20 @@ def test_a_text_of_two_hundred_thousand_characters_with_one_name() -> None:
     text = "Rome. " * 33_334
     # A look-up of each place among all the earlier ones would take half a billion steps here.
     assert len(named(text, NameDictionary(["Rome"]))["rome"]) == 33_334
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Mira Okafor (1891) made films.", "mira okafor"),
+        ("The Golden Wheel is a boat.", "golden wheel"),
+        ('"Silent Harbour" is a film by Mira Okafor.', "silent harbour"),
+        ("Ulm lies on a river.", ""),
+        ("In Old Ulm there was a tower.", ""),
+        ("She met Mira Okafor.", ""),
+        ("no names here", ""),
+        ("", ""),
+    ],
+)
+def test_the_name_a_text_starts_with(text: str, name: str) -> None:
+    assert leading_name(text) == name

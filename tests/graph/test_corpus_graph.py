@@ -257,3 +257,17 @@ def test_a_question_in_small_letters_names_the_same(make_world: MakeWorld) -> No
     entities = world.ask(question).entities.tolist()
     assert len(entities) == 3
     assert world.ask(question.lower()).entities.tolist() == entities
+
+
+def test_without_a_title_the_name_a_text_starts_with_is_one(make_world: MakeWorld) -> None:
+    film = "Silent Harbour was directed by Mira Okafor in a studio."
+    titled = [("film", "Silent Harbour", film), ("woman", "Mira Okafor", "Born in Ulm.")]
+    bare = [("film", "", film), ("woman", "", "Mira Okafor was born in Ulm."), ("x", "", "Ulm.")]
+    names = []
+    for passages, folder in ((titled, "titled"), (bare, "bare")):
+        graph = make_world(passages, folder=folder).graph
+        title = graph.arrays["title_entity"]
+        names.append(graph.arrays["entity_hash"][title[:2]].tolist())
+        assert _runs(graph, "titled_start", "titled_passages").count([1]) == 1
+    assert names[0] == names[1] == [key_hash("silent harbour"), key_hash("mira okafor")]
+    assert title.tolist()[2] == -1

@@ -78,14 +78,10 @@ def dataset_graphs(
         pairs = question_pairs(asked, config.pairs, seed)
         graphs = candidate_graphs(own, passages, encoder, candidates, *folders)
         joined = candidate_graphs(pairs, passages, encoder, candidates, *folders)
-        bare = candidate_graphs(
-            [_untitled(q, config.untitled) for q in own if config.untitled],
-            without_titles(passages, config.untitled),
-            encoder,
-            candidates,
-            *folders,
-        )
-        untitled = [bare[q.id] for q in asked if config.untitled]
+        copies = [_untitled(q, config.untitled) for q in own] if config.untitled else []
+        bare_passages = without_titles(passages, config.untitled)
+        bare = candidate_graphs(copies, bare_passages, encoder, candidates, *folders)
+        untitled = [bare[q.id] for q in asked if q.id in bare]
         train = [*(graphs[q.id] for q in asked), *joined.values(), *untitled]
         found[dataset] = DatasetGraphs(
             [graph for graph in train if graph.y.any()],

@@ -67,7 +67,7 @@ def leading_name(text: str) -> str:
     """
     start, end = next(iter(capitalised_offsets(text[:_LEAD])), (0, 0))
     before = folded_words(text[:start])
-    key = name_key([word for word, _, _ in folded_words(text[start:end])])
+    key = title_key(text[start:end])
     return key if " " in key and all(word in _ARTICLES for word, _, _ in before) else ""
 
 

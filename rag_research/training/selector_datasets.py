@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,7 @@ from rag_research.graph.path_data import PathData
 from rag_research.training.question_pairs import question_pairs
 from rag_research.training.selector_config import SelectorDataConfig
 from rag_research.training.selector_graphs import candidate_graphs
-from rag_research.training.selector_questions import (
-    TrainingQuestion,
-    pool,
-    read_questions,
-    split_questions,
-)
+from rag_research.training.selector_questions import pool, read_questions, split_questions
 from rag_research.training.untitled import without_titles
 
 
@@ -78,9 +73,9 @@ def dataset_graphs(
         pairs = question_pairs(asked, config.pairs, seed)
         graphs = candidate_graphs(own, passages, encoder, candidates, *folders)
         joined = candidate_graphs(pairs, passages, encoder, candidates, *folders)
-        copies = [_untitled(q, config.untitled) for q in own] if config.untitled else []
+        again = own if config.untitled else []
         bare_passages = without_titles(passages, config.untitled)
-        bare = candidate_graphs(copies, bare_passages, encoder, candidates, *folders)
+        bare = candidate_graphs(again, bare_passages, encoder, candidates, *folders)
         untitled = [bare[q.id] for q in asked if q.id in bare]
         train = [*(graphs[q.id] for q in asked), *joined.values(), *untitled]
         found[dataset] = DatasetGraphs(
@@ -99,7 +94,3 @@ def dataset_graphs(
             "candidates. Raise candidates.found, or check is_gold."
         )
     return found
-
-
-def _untitled(question: TrainingQuestion, share: float) -> TrainingQuestion:
-    return replace(question, passages=without_titles(question.passages, share))

@@ -83,18 +83,21 @@ def _make(
     with progress("find candidates", len(questions)) as advance:
         for question, tokens in zip(questions, read, strict=True):
             path = source.candidates(question.text, tokens)
-            labels = path_labels(question, source.graph, path)
+            labels = path_labels(question, corpus, source.graph, path)
             made[question.id] = path_data(path, labels).to_dict()
             advance()
     return made
 
 
-def path_labels(question: TrainingQuestion, graph: CorpusGraph, path: PathGraph) -> PathLabels:
+def path_labels(
+    question: TrainingQuestion, corpus: Corpus, graph: CorpusGraph, path: PathGraph
+) -> PathLabels:
     """What is known of a question's candidates.
 
     Args:
         question: with gold passages, hops and supporting texts.
-        graph: of the corpus it is asked of.
+        corpus: it is asked of.
+        graph: of the same corpus.
         path: its candidates.
     """
     ids = [graph.ids[row] for row in path.rows.tolist()]
@@ -105,7 +108,7 @@ def path_labels(question: TrainingQuestion, graph: CorpusGraph, path: PathGraph)
         own = np.flatnonzero(path.sentence_owner == place) if id in question.support else ()
         if len(own):
             offsets = np.asarray(graph.tables.sentence_offsets[path.sentence_rows[own]])
-            head = next(p for p in question.passages if p.id == id).text_start
+            head = corpus[id].text_start
             support = [(a + head, b + head) for a, b in question.support[id]]
             sentences[own] = _overlapping(offsets, support)
     missed = len(set(question.gold).difference(ids))

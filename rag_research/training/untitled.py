@@ -7,13 +7,11 @@ corpora whose passages have no title of their own.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
+from rag_research.graph.corpus_entities import key_hash
 from rag_research.types import Passage
-
-_ALL = 2**64
 
 
 def without_titles(passages: Iterable[Passage], share: float) -> tuple[Passage, ...]:
@@ -28,5 +26,4 @@ def without_titles(passages: Iterable[Passage], share: float) -> tuple[Passage, 
 
 def _place(id: str) -> float:
     """A number in [0, 1) that says nothing of the passage."""
-    digest = hashlib.blake2b(f"untitled\n{id}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") / _ALL
+    return key_hash(f"untitled\n{id}") / 2**64

@@ -120,7 +120,7 @@ def test_sentence_labels_follow_our_own_sentences(tmp_path: Path) -> None:
     (tokens,) = TokenStore(store.root, encoder).query([question.text])
     asked = ask(graph, question.text, tokens)
     path = path_graph(graph, asked, find_candidates(graph, lexical, asked, CandidateConfig()))
-    labels = path_labels(question, graph, path)
+    labels = path_labels(question, corpus, graph, path)
     assert labels.missed == 0 and labels.gold.sum() == 2
     contents = [corpus[graph.ids[row]].contents for row in path.rows[path.sentence_owner]]
     offsets = graph.tables.sentence_offsets[path.sentence_rows]

@@ -55,7 +55,7 @@ class SelectorDataConfig:
     limit: int | None = None
     weights: Literal["size", "root"] = "root"
     pairs: float = 0.33
-    untitled: float = 0.0
+    untitled: float = 0.5
     smallest_pool: int = 5000
     off: tuple[str, ...] = ()
     edge_dropout: float = 0.1

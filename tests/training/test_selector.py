@@ -36,7 +36,7 @@ def _config(words: list[str]) -> SelectorTrainingConfig:
 def test_a_trained_selector_finds_the_chains(
     command: ModuleType, selector_settings: list[str], multihop_file: Path, tmp_path: Path
 ) -> None:
-    words = [*selector_settings, "trainer.epochs=20", "trainer.patience=20", "data.untitled=0.5"]
+    words = [*selector_settings, "trainer.epochs=20", "trainer.patience=20"]
     words.append("optimiser.learning_rate=5e-3")
     _, before = _untrained(selector_settings)
     assert command.main(words) == 0
@@ -89,7 +89,8 @@ def test_pairs_are_made_of_training_questions(
     pairs = sum(part.pairs for part in data.datasets.values())
     assert pairs > 5
     assert len(data.train_dataloader().dataset.graphs) > 30  # type: ignore[attr-defined]
-    _, without = selector_parts(_config([*selector_settings, "data.pairs=0", "data.limit=30"]))
+    alone = ["data.pairs=0", "data.untitled=0", "data.limit=30"]
+    _, without = selector_parts(_config([*selector_settings, *alone]))
     assert all(
         not part.pairs and not part.untitled and len(part.train) <= part.train_questions
         for part in without.datasets.values()
@@ -98,7 +99,7 @@ def test_pairs_are_made_of_training_questions(
 
 def test_copies_without_titles_are_of_training_questions(selector_settings: list[str]) -> None:
     words = [*selector_settings, "data.pairs=0", "data.limit=30"]
-    _, none = selector_parts(_config(words))
+    _, none = selector_parts(_config([*words, "data.untitled=0"]))
     _, all_of_them = selector_parts(_config([*words, "data.untitled=1"]))
     for name, part in all_of_them.datasets.items():
         titled = none.datasets[name]
@@ -310,6 +311,7 @@ def test_two_gloo_processes(
     selector_settings: list[str], tmp_path: Path, in_two_processes: Callable[[str, list[str]], None]
 ) -> None:
     words = [*selector_settings, "trainer=ddp_cpu", "trainer.epochs=2", "data.pairs=0"]
+    words.append("data.untitled=0")
     in_two_processes("selector", words)
     kept = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)
     assert kept["epoch"] == 1

@@ -126,7 +126,8 @@ class SelectorTrainingConfig:
         encoder: frozen; one that shows its tokens.
         seed: governs every random choice.
         device: of the encoder.
-        threads: CPU threads of one of the encoder's operators.
+        threads: CPU threads of one operator; with more than one the same seed does not always
+            give the same weights.
         out: folder of the run: logs, Lightning checkpoints.
         export: file the chosen network is written to, with a card beside; ``None`` exports
             into ``out``.

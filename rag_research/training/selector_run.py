@@ -27,6 +27,8 @@ Figures = dict[str, dict[str, float]]
 
 def selector_parts(config: SelectorTrainingConfig) -> tuple[SelectorModule, SelectorData]:
     """Module and data of a run; reads, encodes and makes candidate graphs."""
+    # Several threads add up a gradient in an order of their own: a seed would give many networks.
+    torch.set_num_threads(config.threads)
     seed_everything(config.seed)
     encoder = ENCODERS.get(config.encoder.name)(config.encoder)
     data = SelectorData(config.data, config.candidates, encoder, config.seed)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag_research.config.compose import compose_experiment
 from rag_research.config.schema import ExperimentConfig
+from rag_research.evaluation.comparable import under_distinct_names
 from rag_research.evaluation.compare import comparison
 from rag_research.evaluation.dry_run import estimate
 from rag_research.evaluation.results import Results
@@ -66,6 +67,7 @@ def run_command(arguments: Sequence[str]) -> int:
         results.extend(evaluate_all(configs))
     finally:
         if results:
+            results = under_distinct_names(results)
             print("\n\n".join(filter(None, (table(results), comparison(results)))))
     return int(any(result.failed or result.partial for result in results))
 

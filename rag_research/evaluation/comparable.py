@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rag_research.config.fingerprint import fingerprint
 from rag_research.errors import DataError
@@ -74,3 +75,8 @@ def distinct_names(runs: Sequence[Results]) -> list[str]:
         [str(run.directory) for run in runs],
     )
     return next((n for n in candidates if len(set(n)) == len(n)), candidates[-1])
+
+
+def under_distinct_names(runs: Sequence[Results]) -> list[Results]:
+    """The same runs, each under its :func:`distinct_names` name."""
+    return [replace(run, name=name) for run, name in zip(runs, distinct_names(runs), strict=True)]

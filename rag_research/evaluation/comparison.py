@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rag_research.errors import ConfigError
-from rag_research.evaluation.comparable import distinct_names, require_comparable
+from rag_research.evaluation.comparable import require_comparable, under_distinct_names
 from rag_research.evaluation.costs import cost_sheet
 from rag_research.evaluation.paired import gaps_to, pooled_gaps
 from rag_research.evaluation.results import Results
@@ -112,7 +111,7 @@ def load_runs(directories: Sequence[Path | str]) -> list[Results]:
         )
     runs = [Results.load(path) for path in paths]
     require_comparable(runs)
-    return [replace(run, name=name) for run, name in zip(runs, distinct_names(runs), strict=True)]
+    return under_distinct_names(runs)
 
 
 def _evaluation(run: Results) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,22 @@ def test_one_model_answers_for_all_systems(
     assert [row.split("|")[1].strip() for row in rows[2:]] == ["closed_book", "bm25_rag"]
     for name in ("closed_book", "bm25_rag"):
         assert (tmp_path / "out" / name / "results.json").is_file()
+
+
+def test_two_settings_of_one_system_have_the_names_of_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = command.evaluate_all
+
+    def of_one_system(configs: Any) -> Any:
+        return (replace(results, name="threadrag") for results in real(configs))
+
+    monkeypatch.setattr(command, "evaluate_all", of_one_system)
+    assert run_command(arguments(tmp_path, "llm.replies=[a,b,c,d]")) == 0
+    told = capsys.readouterr().out
+    rows = [line for line in told.splitlines() if line.startswith("|")]
+    assert [row.split("|")[1].strip() for row in rows[2:]] == ["closed_book", "bm25_rag"]
+    assert "bm25_rag - closed_book, exact_match" in told
 
 
 def test_a_failed_question_and_a_spent_budget_give_exit_code_1(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rag_research.errors import DataError
-from rag_research.evaluation.comparable import distinct_names, require_comparable
+from rag_research.evaluation.comparable import require_comparable, under_distinct_names
 from rag_research.evaluation.compare import shared_questions
 from rag_research.evaluation.records import write_text
 from rag_research.evaluation.report.overview import (
@@ -80,10 +79,11 @@ def named(runs: Sequence[Results]) -> list[Results]:
     Raises:
         DataError: two of them are the same folder under one name.
     """
-    names = distinct_names(runs)
+    found = under_distinct_names(runs)
+    names = [run.name for run in found]
     if len(set(names)) < len(names):
         raise DataError(f"The runs cannot be told apart by name: {', '.join(names)}.")
-    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+    return found
 
 
 def _evidence(row: dict[str, Any]) -> list[str]:

@@ -83,7 +83,7 @@ def pooled_command(
     ]
     samples = int(_evaluation(pairs[0][0]).get("bootstrap_samples", 1000))
     gaps = pooled_gaps(pairs, samples)
-    run, other = pairs[0]
+    run, other = under_distinct_names(pairs[0])
     if form == "json":
         value = {
             "run": run.name,

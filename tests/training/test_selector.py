@@ -306,7 +306,6 @@ def test_errors_have_words(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_same_seed_same_network(
     command: ModuleType, selector_settings: list[str], tmp_path: Path
 ) -> None:
@@ -325,6 +324,7 @@ def test_same_seed_same_network(
     assert all(torch.equal(a, b) for a, b in pairs)
 
 
+@pytest.mark.slow
 def test_two_gloo_processes(
     selector_settings: list[str], tmp_path: Path, in_two_processes: Callable[[str, list[str]], None]
 ) -> None:

@@ -92,9 +92,13 @@ def find_paths(
         query: the question.
         config: which part fills each slot.
         retrieval: score of each document in retrieval, for selectors that read it.
-        learned: keep probability of each node, where a path selector gave one, [N]. It takes the
-            place of anchor scores and diffusion, which are inside its network.
+        learned: keep probability of each node, where a path selector gave one, [N]. Where
+            ``config.selector`` goes by it, it takes the place of anchor scores and diffusion, which
+            are inside its network.
     """
+    selector = SELECTORS.get(config.selector.name)(config.selector)
+    if not selector.learned:
+        learned = None
     if learned is None:
         scores, anchors = FOCUS[config.focus](graph, query, config)
         seeds = CHARGES[config.charge](scores, anchors)
@@ -105,7 +109,7 @@ def find_paths(
     candidates = Candidates(
         query, graph, scores, anchors, seeds, energy, retrieval or {}, learned is not None
     )
-    selected = SELECTORS.get(config.selector.name)(config.selector).select(candidates)
+    selected = selector.select(candidates)
     kept = CONNECTIVITY[config.connectivity](graph, selected, anchors)
     return Paths(candidates, selected, kept)
 

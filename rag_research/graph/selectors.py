@@ -14,9 +14,14 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Selector(Protocol):
-    """Keeps some of the candidates; built from its ``Config`` alone. See ``SELECTORS``."""
+    """Keeps some of the candidates; built from its ``Config`` alone. See ``SELECTORS``.
+
+    ``learned``: it goes by keep probabilities, where a path selector gave them, in place of anchor
+    scores and diffused energy.
+    """
 
     Config: ClassVar[type[Any]]
+    learned: ClassVar[bool]
 
     def __init__(self, config: Any) -> None: ...
 
@@ -39,6 +44,7 @@ class Threshold:
     """Spans of enough energy, and the anchors (the paper's pruning)."""
 
     Config = ThresholdConfig
+    learned = False
 
     def __init__(self, config: ThresholdConfig) -> None:
         self.config = config
@@ -63,6 +69,7 @@ class Relative:
     """Spans whose energy comes near the highest one, and the anchors."""
 
     Config = RelativeConfig
+    learned = False
 
     def __init__(self, config: RelativeConfig) -> None:
         self.config = config
@@ -92,6 +99,7 @@ class TopEnergy:
     """The ``k`` spans of highest energy, and the anchors."""
 
     Config = TopEnergyConfig
+    learned = False
 
     def __init__(self, config: TopEnergyConfig) -> None:
         self.config = config
@@ -119,6 +127,7 @@ class TokenBudget:
     """Spans by energy for as long as they fit; one that is too long is passed over."""
 
     Config = TokenBudgetConfig
+    learned = False
 
     def __init__(self, config: TokenBudgetConfig) -> None:
         self.config = config
@@ -154,6 +163,7 @@ class Learned(TokenBudget):
     """
 
     Config = LearnedConfig
+    learned = True
 
     def __init__(self, config: LearnedConfig) -> None:
         super().__init__(config)
@@ -185,6 +195,7 @@ class RandomSpans:
     """Any ``k`` spans: the floor of every comparison."""
 
     Config = RandomSpansConfig
+    learned = False
 
     def __init__(self, config: RandomSpansConfig) -> None:
         self.config = config
@@ -207,6 +218,7 @@ class KeepAll:
     """The null object: every span that holds energy."""
 
     Config = KeepAllConfig
+    learned = False
 
     def __init__(self, config: KeepAllConfig) -> None:
         self.config = config

@@ -40,7 +40,7 @@ from rag_research.types import Answer, Hit, Span
 
 @dataclass(frozen=True, slots=True)
 class ThreadRAGConfig:
-    """Settings of :class:`ThreadRAG`; defaults are the paper's.
+    """Settings of :class:`ThreadRAG`; defaults are the paper's where it does not say ours.
 
     Args:
         documents: best chunks of a round, over all its queries (5).
@@ -49,15 +49,18 @@ class ThreadRAGConfig:
         chunk_overlap: characters shared by neighbouring chunks (150).
         retrieval: along the corpus graph, ranked by the path selector (ours), or the paper's hybrid
             search.
-        path_selector: released network or path of one, for ``retrieval: paths``; its scores also
-            take the place of anchors and diffusion.
+        path_selector: released network or path of one, for ``retrieval: paths``; behind
+            ``pathfinding.selector: learned`` (ours) its scores also take the place of anchors and
+            diffusion.
         fusion: of BM25 and dense scores (``retrieval: hybrid``).
         units: what the graph connects: verbatim spans, or verbalised triplets.
         segmenter: cuts documents into spans.
         entities: finds the entities of spans.
         title_entity: the document title counts as an entity of each of its spans, or not.
         embedded: what a span's vector is made from: its text, or title and text.
-        question_entities: by the language model, or by spelling alone.
+        question_entities: by spelling alone, or by the language model (the paper's). Hybrid
+            retrieval searches for them and anchors are found by them; the path selector finds names
+            by itself, so a call for them would be wasted on it.
         topology: how spans are connected.
         pathfinding: which spans are kept.
         relevance: what orders documents: the highest or the summed energy of their spans, or
@@ -82,7 +85,7 @@ class ThreadRAGConfig:
     entities: Any = slot(ENTITY_FINDERS, "named_entities")
     title_entity: Literal["none", "each_span"] = "none"
     embedded: Literal["span", "titled_span"] = "span"
-    question_entities: Literal["llm", "spelling"] = "llm"
+    question_entities: Literal["spelling", "llm"] = "spelling"
     topology: TopologyConfig = field(default_factory=TopologyConfig)
     pathfinding: PathfindingConfig = field(default_factory=PathfindingConfig)
     relevance: Relevance = "highest"

@@ -43,14 +43,11 @@ def chain(vectors=((1, 0), (0.6, 0.8), (0, 1), (-1, 0)), entities=("", "keld", "
 QUERY = Query("q", np.array([1, 0], np.float32), frozenset(("keld", "elin")))
 
 
+FOUND_BY_ONE = {"anchors": 1, "entity_boost": 0.0}
+
+
 def find(**changes) -> Paths:
-    settings_ = {
-        "anchors": 1,
-        "entity_boost": 0.0,
-        "selector": "threshold",
-        "connectivity": "bfs",
-        **changes,
-    }
+    settings_ = {**FOUND_BY_ONE, "selector": "threshold", "connectivity": "bfs", **changes}
     return find_paths(chain(), QUERY, build(PathfindingConfig, settings_))
 
 
@@ -155,6 +152,22 @@ def test_connectivity_and_its_null_object() -> None:
     everything = {"name": "random", "k": 4}
     assert find(selector=everything).kept == [0, 1, 2]
     assert find(selector=everything, connectivity="none").kept == [0, 1, 2, 3]
+
+
+def test_keep_probabilities_count_for_the_learned_selector_alone() -> None:
+    learned = np.array([0.0, 0.25, 0.75, 0.0])
+    settings_ = {**FOUND_BY_ONE, "selector": {"name": "learned", "tokens": 6}}
+    paths = find_paths(chain(), QUERY, build(PathfindingConfig, settings_), None, learned)
+    assert paths.candidates.energy == pytest.approx(learned)
+    assert paths.candidates.anchors == [2]
+    assert paths.kept == [1, 2]
+    for name in ("threshold", "relative", "top_energy", "token_budget", "random", "none"):
+        config = build(PathfindingConfig, {**FOUND_BY_ONE, "selector": name})
+        published = find_paths(chain(), QUERY, config)
+        assert published.candidates.energy == pytest.approx([7 / 12, 4 / 12, 1 / 12, 0], abs=1e-8)
+        beside = find_paths(chain(), QUERY, config, None, learned)
+        assert beside.candidates.energy == pytest.approx(published.candidates.energy)
+        assert (beside.candidates.anchors, beside.kept) == ([0], published.kept)
 
 
 def test_an_empty_graph_has_no_paths() -> None:

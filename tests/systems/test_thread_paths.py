@@ -75,13 +75,12 @@ def thread_settings(selector: str, tokens: int = 512, **more: Any) -> dict[str, 
 
 def test_threadrag_reads_along_paths(tmp_path: Path, selector: str) -> None:
     missing = json.dumps({"sufficient": False, "missing": [["Mia Orr", "born in", "?"]]})
-    llm = Scripted.of(
-        {"entities": ['["Salt Road"]'], "discriminate": [missing] * 2, "answer": ["<answer>Keld"]}
-    )
+    llm = Scripted.of({"discriminate": [missing] * 2, "answer": ["<answer>Keld"]})
     system, index = indexed("threadrag", tmp_path, llm, **thread_settings(selector))
     assert not llm.requests  # construction costs no token
     answer, trace = solved(system, index)
     assert answer.text == "Keld"
+    assert "entities" not in {request.purpose for request in llm.requests}  # names by spelling
     assert {"film", "person"} <= {hit.id for hit in answer.evidence}
     texts = {source.id: source.text for source in CORPUS}
     assert answer.spans
@@ -92,9 +91,7 @@ def test_threadrag_reads_along_paths(tmp_path: Path, selector: str) -> None:
 
 
 def test_the_budget_limits_what_is_read(tmp_path: Path, selector: str) -> None:
-    llm = Scripted.of(
-        {"entities": ["[]"], "discriminate": ["no", "no"], "answer": ["<answer>Keld"]}
-    )
+    llm = Scripted.of({"discriminate": ["no", "no"], "answer": ["<answer>Keld"]})
     settings = thread_settings(selector, tokens=11)
     system, index = indexed("threadrag", tmp_path, llm, **settings)
     answer, _ = solved(system, index)
@@ -105,7 +102,7 @@ def test_the_budget_limits_what_is_read(tmp_path: Path, selector: str) -> None:
 def test_unlikely_spans_are_not_read_though_they_would_fit(tmp_path: Path, selector: str) -> None:
     read = {}
     for least in (0.0, 1.0):
-        llm = Scripted.of({"entities": ["[]"], "discriminate": ["no"] * 2, "answer": ["<answer>x"]})
+        llm = Scripted.of({"discriminate": ["no"] * 2, "answer": ["<answer>x"]})
         path = {"selector": {"name": "learned", "probability": least}}
         settings = thread_settings(selector, documents=4) | {"pathfinding": path}
         system, index = indexed("threadrag", tmp_path, llm, **settings)
@@ -158,7 +155,7 @@ def test_triplets_as_units_have_the_probability_of_their_passage(
 def test_behind_hybrid_retrieval_the_budget_goes_by_diffused_energy(tmp_path: Path) -> None:
     lines = []
     for name in ("learned", "token_budget"):
-        llm = Scripted.of({"entities": ["[]"], "discriminate": ["no"] * 2, "answer": ["<answer>x"]})
+        llm = Scripted.of({"discriminate": ["no"] * 2, "answer": ["<answer>x"]})
         path = {"selector": {"name": name, "tokens": 12}}
         settings = {**FAST, "retrieval": "hybrid", "pathfinding": path}
         system, index = indexed("threadrag", tmp_path / name, llm, **settings)
@@ -166,6 +163,21 @@ def test_behind_hybrid_retrieval_the_budget_goes_by_diffused_energy(tmp_path: Pa
         assert answer.spans
         lines.append([(span.document_id, span.start) for span in answer.spans])
     assert lines[0] == lines[1]
+
+
+def test_published_pathfinding_over_what_the_selector_retrieves(
+    tmp_path: Path, selector: str
+) -> None:
+    llm = Scripted.of({"answer": ["<answer>x"]})
+    path = {"selector": "threshold", "connectivity": "bfs", "anchors": 1, "diffusion": "none"}
+    settings = thread_settings(selector, iterations=1, documents=4) | {"pathfinding": path}
+    system, index = indexed("threadrag", tmp_path, llm, **settings)
+    _, trace = solved(system, index)
+    found = next(line for line in trace.lines() if line["step"] == "pathfind")
+    ((*_, energy),) = found["energy"]  # all of it on the one anchor, whatever was learned
+    assert energy == 1
+    retrieved = next(line for line in trace.lines() if line["step"] == "retrieve")
+    assert all(0 < hit["score"] < 1 for hit in retrieved["hits"])
 
 
 def test_an_unknown_selector_is_named(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ FAST = {
     "entities": "capitalised",
     "extractor": "rules",
     "retrieval": "hybrid",
+    "question_entities": "llm",
     "pathfinding": PUBLISHED,
 }
 

@@ -5,7 +5,7 @@ Prints recall and full-chain recall of BM25, dense and hybrid retrieval. With
 candidate graphs, with paired differences from the first one, recall by tokens, ranks after each
 stage and times; ``training.questions=FILE`` adds gradient boosting, and ``run.out=FOLDER`` keeps
 tables, plots and ranks. Takes the settings of ``evaluate/run.py`` that matter here: ``dataset``,
-``encoder``, ``dense``, ``device``, ``limit``, ``run.store``, ``run.out``,
+``encoder``, ``dense``, ``device``, ``limit``, ``shuffle``, ``run.store``, ``run.out``,
 ``evaluation.recall_at``, ``evaluation.bootstrap_samples``. Arguments may start with ``--``.
 """
 
@@ -15,7 +15,12 @@ from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
 from rag_research.errors import RagResearchError
 from rag_research.evaluation.path_config import RetrievalConfig
-from rag_research.evaluation.rankings import passage_retrievers, retrieval_table, score_retrievers
+from rag_research.evaluation.rankings import (
+    choose_gold_questions,
+    passage_retrievers,
+    retrieval_table,
+    score_retrievers,
+)
 from rag_research.registry import DATASETS, ENCODERS
 from rag_research.runtime.artifacts import ArtifactStore
 
@@ -32,13 +37,14 @@ def main(arguments: list[str]) -> int:
 
             print(compare_paths(config, dataset, encoder))
             return 0
+        questions = choose_gold_questions(dataset.questions, config)
         retrievers = passage_retrievers(
             dataset, config.dense, encoder, ArtifactStore(config.run.store)
         )
         evaluation = config.evaluation
         scores = score_retrievers(
             retrievers,
-            dataset.questions,
+            questions,
             evaluation.recall_at,
             evaluation.bootstrap_samples,
             config.seed,

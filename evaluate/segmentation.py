@@ -40,7 +40,7 @@ def intrinsic(config: SegmentationConfig) -> str:
 def extrinsic(config: SegmentationConfig) -> str:
     """The table of evidence kept and found."""
     documents, questions = read_evidence(
-        Path(str(config.passages)), config.dataset, config.questions
+        Path(str(config.passages)), config.passages_of, config.questions
     )
     encoder, tokens = unit_encoder(config).encoder, TokenCounter(str(config.model))
     splits = equal_length_pieces(config, documents).items()

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from rag_research.config.compose import compose_experiment
-from rag_research.corpus.subset import sample_questions
 from rag_research.errors import RagResearchError
+from rag_research.evaluation.rankings import choose_gold_questions
 from rag_research.evaluation.stages import as_threadrag, score_stages, stage_ranks, stages_table
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
@@ -28,10 +28,7 @@ def main(arguments: list[str]) -> int:
         store = ArtifactStore(config.run.store)
         system = as_threadrag(build_system(config, build_parts(config, store)))
         index = system.index(dataset.corpus, store)
-        questions = [q for q in dataset.questions if q.gold_passages]
-        if config.limit is not None:
-            drawn = sample_questions(questions, config.limit, config.seed)
-            questions = drawn if config.shuffle else questions[: config.limit]
+        questions = choose_gold_questions(dataset.questions, config)
         ranks = [stage_ranks(system, index, question) for question in questions]
         scored = score_stages(
             ranks, config.evaluation.recall_at, config.evaluation.bootstrap_samples, config.seed

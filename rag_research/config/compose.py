@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,22 +35,27 @@ def compose_dict(
     Raises:
         ConfigError: an override that names no group, option or key.
     """
-    from hydra import compose, initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    GlobalHydra.instance().clear()
+    folder = (folder or config_folder()).resolve()
     try:
-        with initialize_config_dir(str((folder or config_folder()).resolve()), version_base="1.3"):
-            composed = compose(name, overrides=[_addable(o) for o in overrides])
-            plain = OmegaConf.to_container(composed, resolve=True)
+        plain = OmegaConf.to_container(_composed(overrides, name, folder), resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
         reason = f"{' '.join(overrides)}: {str(error).partition('Config search path:')[0].strip()}"
-        raise ConfigError(_misspelt(overrides, folder or config_folder()) or reason) from error
+        raise ConfigError(_misspelt(overrides, name, folder) or reason) from error
     assert isinstance(plain, dict)
     return {str(key): value for key, value in plain.items()}
+
+
+def _composed(overrides: Sequence[str], name: str, folder: Path) -> Any:
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(folder), version_base="1.3"):
+        return compose(name, overrides=[_addable(o) for o in overrides])
 
 
 def compose_experiment(overrides: Sequence[str] = ()) -> ExperimentConfig:
@@ -63,10 +67,10 @@ def compose_experiment(overrides: Sequence[str] = ()) -> ExperimentConfig:
     return build(ExperimentConfig, compose_dict(overrides))
 
 
-def _misspelt(overrides: Sequence[str], folder: Path) -> str:
+def _misspelt(overrides: Sequence[str], name: str, folder: Path) -> str:
     """What is wrong with the first override that names no key, group or option; else empty."""
     groups = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_dir()]
-    keys = sorted({f.name for f in dataclasses.fields(ExperimentConfig)} | set(groups))
+    keys = sorted({*_composed((), name, folder), *groups})
     for override in overrides:
         key, _, option = override.lstrip("+~").partition("=")
         options = sorted(p.stem for p in (folder / key).glob("*.yaml")) if key in groups else []

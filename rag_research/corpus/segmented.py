@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_research.corpus.records import json_rows
+from rag_research.corpus.records import existing, json_rows
 from rag_research.errors import DataError
 
 
@@ -43,6 +43,22 @@ def read_segmented(path: Path | str) -> Iterator[SegmentedDocument]:
         if not isinstance(segments, list) or not all(isinstance(s, list) for s in segments):
             raise DataError(f"{row.where}: 'segments' has to be a list of lists of sentences.")
         yield document_of(segments, row.text("id", "") or row.where, row.text("source", ""))
+
+
+def segmented_file(folder: Path, name: str) -> Path:
+    """The file of a set, gzipped or not.
+
+    Args:
+        folder: of segmented documents.
+        name: of the file without its ending.
+
+    Raises:
+        DataError: there is none; names what is there.
+    """
+    for ending in (".jsonl.gz", ".jsonl"):
+        if (folder / f"{name}{ending}").is_file():
+            return folder / f"{name}{ending}"
+    return existing(folder / f"{name}.jsonl.gz", "file of segmented documents")
 
 
 def document_of(segments: list[list[str]], name: str, source: str = "") -> SegmentedDocument:

@@ -108,6 +108,8 @@ def _lines(path: Path) -> list[Mapping[str, object]]:
 
 
 def _values(results: Results, column: str) -> dict[str, float]:
+    if results.metrics.get(column) is None:  # not even of its failures
+        return {}
     values = {
         str(row["id"]): float(row["metrics"][column])
         for row in results.predictions()

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rag_research.corpus.dataset import Dataset
-from rag_research.corpus.subset import sample_questions
 from rag_research.evaluation.path_boosting import LINKED_CANDIDATES, Boosting, load_boosting
 from rag_research.evaluation.path_comparison import PathComparer
 from rag_research.evaluation.path_config import RetrievalConfig
 from rag_research.evaluation.path_report import markdown, summary, write_report
+from rag_research.evaluation.rankings import choose_gold_questions
 from rag_research.graph.selector_checkpoint import load_selector
 from rag_research.runtime.artifacts import ArtifactStore
 
@@ -27,6 +27,7 @@ def compare_paths(config: RetrievalConfig, dataset: Dataset, encoder: Any) -> st
     """
     import torch
 
+    questions = choose_gold_questions(dataset.questions, config)
     torch.set_num_threads(config.threads)
     store = ArtifactStore(config.run.store)
     labels = _labels(config.selectors)
@@ -48,10 +49,6 @@ def compare_paths(config: RetrievalConfig, dataset: Dataset, encoder: Any) -> st
     comparer = PathComparer(
         dataset.corpus, encoder, store, selectors, boosting, evaluation.recall_at
     )
-    questions = [q for q in dataset.questions if q.gold_passages]
-    if config.limit is not None:
-        drawn = sample_questions(questions, config.limit, config.seed)
-        questions = drawn if config.shuffle else questions[: config.limit]
     outcome = comparer.compare(questions)
     told = summary(
         outcome, selectors[0].name, dataset.name, evaluation.bootstrap_samples, config.seed

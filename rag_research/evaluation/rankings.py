@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.dataset import Dataset
 from rag_research.embed.base import Encoder
 from rag_research.errors import DataError
 from rag_research.evaluation.retrieval import full_chain, recall_at_k
+from rag_research.evaluation.runner import choose_questions
 from rag_research.evaluation.statistics import Interval, bootstrap_interval
 from rag_research.index.base import Retriever
 from rag_research.index.bm25 import build_bm25
@@ -48,6 +50,20 @@ def passage_retrievers(
     lexical = build_bm25("passages", ids, texts, store)
     vectors = build_dense(dense, "passages", ids, texts, encoder, store)
     return {"bm25": lexical, "dense": vectors, "hybrid": Hybrid([lexical, vectors])}
+
+
+def choose_gold_questions(
+    questions: Sequence[Question], config: ExperimentConfig
+) -> list[Question]:
+    """Those with gold passages: shuffled by the seed if asked, then limited, as in a run.
+
+    Raises:
+        DataError: no question has gold passages.
+    """
+    asked = [question for question in questions if question.gold_passages]
+    if not asked:
+        raise DataError("No question names gold passages, so retrieval cannot be scored.")
+    return choose_questions(asked, config)
 
 
 def score_retrievers(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag_research.config.build import build, inert
-from rag_research.corpus.segmented import SegmentedDocument, read_segmented
+from rag_research.corpus.segmented import SegmentedDocument, read_segmented, segmented_file
 from rag_research.embed.sentence_encoder import SentenceEncoder
 from rag_research.evaluation.segmentation_peers import EmbeddingDepth, SemanticChunker, TextTiling
 from rag_research.extract.boundary import Boundary
@@ -25,14 +25,14 @@ class SegmentationConfig:
 
     Args:
         folder: of segmented documents; ``None`` leaves their table out.
-        sets: files in it, without ``.jsonl.gz``.
+        sets: files in it, without ``.jsonl`` or ``.jsonl.gz``.
         lengths: file whose mean segment length the fixed and recursive peers use.
         checkpoints: released boundary networks or paths.
         model: encoder of the peers that need one; ``None`` leaves them out.
         limit: documents of each set, the first ones.
         passages: rows with passages and supporting facts, for the extrinsic table; ``None``
             leaves it out.
-        dataset: rows of ``passages`` whose field ``dataset`` is this, or that have none.
+        passages_of: rows of ``passages`` whose field ``dataset`` is this, or that have none.
         questions: of the extrinsic table, the first ones.
         span_words: length the networks' spans aim at in the extrinsic table; the peers are fitted
             to the mean length that comes of it.
@@ -48,7 +48,7 @@ class SegmentationConfig:
     model: str | None = "all-minilm-l6-v2"
     limit: int | None = None
     passages: str | None = None
-    dataset: str = "hotpotqa"
+    passages_of: str = "hotpotqa"
     questions: int = 200
     span_words: int = 48
     budgets: tuple[int, ...] = (256, 512, 1024)
@@ -120,7 +120,7 @@ def score_set(segmenter: Segmenter, documents: Sequence[SegmentedDocument]) -> S
 def read_set(config: SegmentationConfig, name: str) -> list[SegmentedDocument]:
     """The documents of one set, at most ``limit``."""
     assert config.folder is not None
-    return list(read_segmented(Path(config.folder) / f"{name}.jsonl.gz"))[: config.limit]
+    return list(read_segmented(segmented_file(Path(config.folder), name)))[: config.limit]
 
 
 def segmentation_table(rows: Mapping[str, Mapping[str, SetScores]]) -> str:
@@ -144,7 +144,7 @@ def _mean_length(config: SegmentationConfig) -> tuple[int, int]:
     """Mean segment of the training set, in words and characters."""
     if config.folder is None:
         return 60, 400
-    documents = list(read_segmented(Path(config.folder) / f"{config.lengths}.jsonl.gz"))
+    documents = list(read_segmented(segmented_file(Path(config.folder), config.lengths)))
     segments = sum(len(document.cuts) + 1 for document in documents)
     characters = sum(len(document.text) for document in documents)
     words = sum(document.text.count(" ") + 1 for document in documents)

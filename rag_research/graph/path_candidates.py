@@ -199,10 +199,10 @@ def _sharers(
     start = graph.arrays["entity_start"]
     df = start[entity + 1] - start[entity]
     live = (df >= 2) & (df <= config.hub) & ~among(entity, asked.entities)
-    pairs = np.unique(np.stack([owner[live], entity[live]], 1), axis=0)
+    pairs = np.unique(owner[live] * len(start) + entity[live])
     if not len(pairs):
         return np.empty(0, np.int64)
-    own, names = pairs.T
+    own, names = np.divmod(pairs, len(start))
     queries = hop_queries(graph, open_questions(graph, asked, front), own, names)
     at, group = gather_runs(start, names)
     rows = np.asarray(graph.arrays["entity_passages"][at], np.int64)

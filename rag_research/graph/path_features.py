@@ -18,6 +18,7 @@ from rag_research.graph.path_candidates import DEPTH, ORIGINS, Found
 from rag_research.graph.path_edges import Edges, edge_features
 from rag_research.graph.path_evidence import Evidence, gather_evidence
 from rag_research.graph.path_question import Asked
+from rag_research.graph.ragged import among
 from rag_research.runtime.threads import one_blas_thread
 
 VERSION = 5
@@ -131,7 +132,7 @@ def _nodes(
         evidence.excess @ asked.token_weights,
         best @ asked.token_weights,
         match - match.max(),
-        np.isin(title, asked.entities),
+        among(title, asked.entities),
         evidence.asked_idf,
         np.log1p(graph.title_named[rows]),
         np.log(np.maximum(graph.title_shared[rows], 1)),

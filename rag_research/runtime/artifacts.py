@@ -207,7 +207,7 @@ class ArtifactStore:
         lines = [f"{self.root} holds no {stage} artefact for the present settings."]
         for manifest in self.manifests(stage):
             found = {"version": manifest["version"], **manifest["inputs"]}
-            for name, got, asked in _differences(found, wanted):
+            for name, got, asked in differences(found, wanted):
                 lines.append(f"  {name}: built with {got!r}, asked for {asked!r}")
         if len(lines) == 1:
             lines.append("  Nothing of this stage was ever built there.")
@@ -215,11 +215,12 @@ class ArtifactStore:
         return "\n".join(lines)
 
 
-def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+def differences(found: Any, wanted: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Dotted names of what differs between two plain mappings, with both values."""
     if isinstance(found, Mapping) and isinstance(wanted, Mapping):
         for key in sorted(set(found) | set(wanted)):
             name = f"{path}.{key}" if path else key
-            yield from _differences(found.get(key), wanted.get(key), name)
+            yield from differences(found.get(key), wanted.get(key), name)
     elif found != wanted:
         yield path, found, wanted
 

@@ -23,7 +23,7 @@ class BoundaryDataConfig:
         validate: files in it that thresholds and epochs are chosen on.
         held_out: share of the documents of a training file that is kept for validation when no
             file in ``validate`` is of its kind (the part of the name before ``_``).
-        limit: documents taken of each training file; ``None`` takes all.
+        limit: documents taken of each file; ``None`` takes all.
         passages: JSON lines with ``passages: [{sentences}]``; joins of unrelated passages
             become training documents. ``None`` does without.
         passages_of: values of the field ``dataset`` of the rows whose passages are used; empty

@@ -17,7 +17,7 @@ from rag_research.training.boundary_config import BoundaryLossConfig
 from rag_research.training.boundary_rows import ValidationDocument
 from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
 from rag_research.training.trainer_config import OptimiserConfig
-from rag_research.training.trainers import one_cycle
+from rag_research.training.trainers import one_cycle, seed_step
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
@@ -34,6 +34,7 @@ class BoundaryModule(pl.LightningModule):
         optimiser: see :class:`OptimiserConfig`.
         positive_weight: of the loss; see :func:`rag_research.models.losses.balancing_weight`.
         documents: behind the validation rows, in their order.
+        seed: of dropout.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class BoundaryModule(pl.LightningModule):
         optimiser: OptimiserConfig,
         positive_weight: float,
         documents: Sequence[ValidationDocument] = (),
+        seed: int = 0,
     ) -> None:
         super().__init__()
         self.network = network
@@ -50,6 +52,7 @@ class BoundaryModule(pl.LightningModule):
         self.optimiser = optimiser
         self.positive_weight = positive_weight
         self.documents = documents
+        self.seed = seed
         self.decoding = DecodingConfig()
         self._seen: list[tuple[Tensor, Tensor]] = []
 
@@ -77,6 +80,7 @@ class BoundaryModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         """One batch of token pairs."""
+        seed_step(self, self.seed, batch_index)
         loss, _ = self._step(batch, "train")
         self.log("train/step_loss", loss.detach(), on_step=True, on_epoch=False)
         return loss

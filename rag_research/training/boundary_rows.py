@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_research.corpus.records import existing, json_rows
-from rag_research.corpus.segmented import SegmentedDocument, document_of, read_segmented
+from rag_research.corpus.segmented import (
+    SegmentedDocument,
+    document_of,
+    read_segmented,
+    segmented_file,
+)
+from rag_research.errors import DataError
 from rag_research.extract.boundary_features import Reading, contextual_features, light_features
 from rag_research.extract.cut_scores import cut_words
 from rag_research.extract.surface_flags import NEWLINE_COLUMNS
@@ -75,14 +81,19 @@ class ValidationDocument:
 def split_files(
     config: BoundaryDataConfig, seed: int
 ) -> tuple[list[tuple[str, SegmentedDocument]], list[tuple[str, SegmentedDocument]]]:
-    """Training and validation documents with their kind."""
+    """Training and validation documents with their kind.
+
+    Raises:
+        DataError: a file is missing, or one of the two parts is empty.
+    """
     folder = existing(Path(config.folder), "folder of segmented documents")
     validate = [(name.partition("_")[0], name) for name in config.validate]
     training: list[tuple[str, SegmentedDocument]] = []
     validation: list[tuple[str, SegmentedDocument]] = []
     for item in config.train:
         name, _, count = item.partition(":")
-        documents = list(read_segmented(_file(folder, name)))[: int(count) if count else None]
+        documents = list(read_segmented(segmented_file(folder, name)))
+        documents = documents[: int(count) if count else None]
         kind = name.partition("_")[0]
         if kind not in {known for known, _ in validate} and config.held_out:
             Random(seed).shuffle(documents)
@@ -91,8 +102,14 @@ def split_files(
             documents = documents[kept:]
         training += [(kind, document) for document in documents[: config.limit]]
     for kind, name in validate:
-        documents = list(read_segmented(_file(folder, name)))
+        documents = list(read_segmented(segmented_file(folder, name)))
         validation += [(kind, document) for document in documents[: config.limit]]
+    for name, part, way_out in (
+        ("train", training, "Name more files in data.train, or lower data.held_out."),
+        ("validate", validation, "Name a file in data.validate, or raise data.held_out."),
+    ):
+        if not part:
+            raise DataError(f"data.{name}: {folder} gives no document for it. {way_out}")
     return training, validation
 
 
@@ -219,10 +236,3 @@ def _break_lines(rows: Rows, generator: np.random.Generator) -> None:
     breaks = true | (generator.random(len(true)) < odds)
     for column in NEWLINE_COLUMNS:
         rows.features[breaks, column] = 1.0
-
-
-def _file(folder: Path, name: str) -> Path:
-    for ending in (".jsonl.gz", ".jsonl"):
-        if (folder / f"{name}{ending}").is_file():
-            return folder / f"{name}{ending}"
-    return existing(folder / f"{name}.jsonl.gz", "file of segmented documents")

@@ -56,7 +56,7 @@ def boundary_parts(config: BoundaryTrainingConfig) -> tuple[BoundaryModule, Boun
     network.standardise(*data.scales())
     weight = balancing_weight(torch.from_numpy(data.train_rows.targets))
     module = BoundaryModule(
-        network, config.loss, config.optimiser, weight, data.validation_documents
+        network, config.loss, config.optimiser, weight, data.validation_documents, config.seed
     )
     return module, data
 

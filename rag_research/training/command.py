@@ -12,6 +12,7 @@ import pytorch_lightning as pl
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
 from rag_research.errors import RagResearchError
+from rag_research.training.resuming import check_resume
 from rag_research.training.trainers import Figures, train_and_export
 
 
@@ -39,6 +40,7 @@ def train_command(
     try:
         words = [argument.lstrip("-") for argument in arguments]
         config = build(schema, compose_dict(words, name=name))
+        check_resume(config)
         module, data = parts(config)
         done = train_and_export(module, data, config, monitor, export)
     except RagResearchError as error:

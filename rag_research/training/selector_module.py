@@ -22,7 +22,7 @@ from rag_research.models.selector_losses import (
 )
 from rag_research.training.selector_config import SelectorLossConfig
 from rag_research.training.trainer_config import OptimiserConfig
-from rag_research.training.trainers import one_cycle
+from rag_research.training.trainers import one_cycle, seed_step
 
 MONITOR = "val/score"
 CUTS = (2, 5)
@@ -87,7 +87,7 @@ class SelectorModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         """One batch of graphs."""
-        torch.manual_seed(self._step_seed(batch_index))
+        seed_step(self, self.seed, batch_index)
         graphs = dropped(network_input(batch), self.edge_dropout, self.seed_dropout)
         selected = self.network(graphs)
         found = self.losses(batch, graphs, selected)
@@ -101,10 +101,6 @@ class SelectorModule(pl.LightningModule):
         # Data-parallel training wants a gradient for every weight, whichever losses are on.
         idle: Tensor = sum(parameter.sum() for parameter in self.network.parameters()) * 0.0
         return total + idle
-
-    def _step_seed(self, batch_index: int) -> int:
-        place = (self.current_epoch * 100_003 + batch_index) * 64 + self.global_rank
-        return int(self.seed * 1_000_003 + place)
 
     def on_train_epoch_start(self) -> None:
         """A new order of the graphs."""

@@ -185,6 +185,8 @@ def _supporting(row: Row, given: Sequence[_Given]) -> dict[str, list[Range]]:
         if not isinstance(fact, (list, tuple)) or len(fact) != 2:
             raise row.wrong("supporting_facts", fact, "[title, sentence]")
         numbers = fact[1] if isinstance(fact[1], list) else [fact[1]]
+        if not all(isinstance(number, int) for number in numbers):
+            raise row.wrong("supporting_facts", fact, "[title, number of a sentence, from 0]")
         for item in given:
             if item.gold and item.passage.title == fact[0]:
                 ranges = [item.sentences[n] for n in numbers if 0 <= n < len(item.sentences)]

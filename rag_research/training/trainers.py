@@ -12,14 +12,16 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint
+from pytorch_lightning.callbacks import EarlyStopping, LearningRateMonitor
 from pytorch_lightning.loggers import CSVLogger, WandbLogger
 from torch import nn
 
 from rag_research.config.build import to_dict
+from rag_research.errors import ConfigError
 from rag_research.training.callbacks.history import History
 from rag_research.training.callbacks.wandb_export import log_export
 from rag_research.training.callbacks.wandb_mode import wandb_mode
+from rag_research.training.resuming import Kept, Settings
 from rag_research.training.trainer_config import OptimiserConfig, TrainerConfig
 
 BEST = "best"
@@ -27,14 +29,15 @@ Figures = dict[str, dict[str, float]]
 
 
 def make_trainer(
-    config: TrainerConfig, out: Path, monitor: str, told: Mapping[str, Any] | None = None
+    config: TrainerConfig, out: Path, monitor: str | None, told: Mapping[str, Any] | None = None
 ) -> pl.Trainer:
     """A trainer that keeps the best and the last checkpoint in ``out``.
 
     Args:
         config: see :class:`TrainerConfig`.
         out: folder of logs and checkpoints.
-        monitor: the logged figure that is to grow.
+        monitor: the logged figure that is to grow; ``None`` where nothing is validated, so that
+            no epoch is the best.
         told: settings of the whole run, for wandb.
     """
     # Batches come whole out of memory: workers would only copy them.
@@ -42,21 +45,18 @@ def make_trainer(
     warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")
     warnings.filterwarnings("ignore", message=".*IterableDataset.*has `__len__` defined.*")
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
-    checkpoint = ModelCheckpoint(
-        dirpath=out,
-        filename=BEST,
-        monitor=monitor,
-        mode="max",
-        enable_version_counter=False,
-    )
+    callbacks: list[pl.Callback] = []
+    if monitor is not None:
+        callbacks += [
+            Kept(out, BEST, monitor=monitor, mode="max", enable_version_counter=False),
+            EarlyStopping(monitor, mode="max", patience=config.patience),
+        ]
     # `save_last` would write only where the figure grew, and a resumed run would lose epochs.
-    last = ModelCheckpoint(dirpath=out, filename="last", enable_version_counter=False)
-    stop = EarlyStopping(monitor=monitor, mode="max", patience=config.patience)
-    more: list[pl.Callback] = []
+    callbacks.append(Kept(out, "last", enable_version_counter=False))
     if not config.fast_dev_run:
-        more.append(History(out, monitor, config.keep))
+        callbacks.append(History(out, monitor, config.keep))
     if config.logger != "none":
-        more.append(LearningRateMonitor("step"))
+        callbacks.append(LearningRateMonitor("step"))
     return pl.Trainer(
         max_epochs=config.epochs,
         accelerator=config.accelerator,
@@ -64,7 +64,7 @@ def make_trainer(
         strategy=config.strategy,
         precision=config.precision,
         logger=_logger(config, out, told),
-        callbacks=[checkpoint, last, stop, *more],
+        callbacks=callbacks,
         fast_dev_run=config.fast_dev_run,
         enable_progress_bar=config.progress,
         enable_model_summary=False,
@@ -94,7 +94,7 @@ def fit(
         Whether this process has a network to export: not in a debug run, and in the first of
         several processes only.
     """
-    trainer = make_trainer(config, out, monitor)
+    trainer = make_trainer(config, out, _chooses(monitor, data, config))
     with _wandb_ended(trainer):
         return _fit(trainer, module, data, config, out)
 
@@ -119,7 +119,9 @@ def train_and_export(
         What ``export`` returned; ``None`` where :func:`fit` says there is nothing to export.
     """
     out = Path(config.out)
-    trainer = make_trainer(config.trainer, out, monitor, to_dict(config))
+    chooses = _chooses(monitor, data, config.trainer)
+    trainer = make_trainer(config.trainer, out, chooses, to_dict(config))
+    trainer.callbacks.append(Settings(config))  # type: ignore[attr-defined]
     with _wandb_ended(trainer):
         if not _fit(trainer, module, data, config.trainer, out):
             return None
@@ -127,6 +129,18 @@ def train_and_export(
         if isinstance(trainer.logger, WandbLogger):
             log_export(trainer.logger.experiment, path, figures)
     return path, figures
+
+
+def _chooses(monitor: str, data: Any, config: TrainerConfig) -> str | None:
+    """``monitor``, or ``None`` where no epoch is validated."""
+    if data.val_dataloader():
+        return monitor
+    if config.keep == "best":
+        raise ConfigError(
+            "trainer.keep: nothing is validated, so no epoch is the best. Say trainer.keep=last, "
+            "or keep some of the data for validation."
+        )
+    return None
 
 
 def _fit(
@@ -147,6 +161,18 @@ def _wandb_ended(trainer: pl.Trainer) -> Iterator[None]:
     finally:
         if isinstance(trainer.logger, WandbLogger):
             trainer.logger.experiment.finish()
+
+
+def seed_step(module: pl.LightningModule, seed: int, batch: int) -> None:
+    """Let what a training step draws depend on its place alone: a resumed run draws the same.
+
+    Args:
+        module: which knows epoch and process.
+        seed: of the run.
+        batch: the step's number in its epoch.
+    """
+    place = (module.current_epoch * 100_003 + batch) * 64 + module.global_rank
+    torch.manual_seed(seed * 1_000_003 + place)
 
 
 def load_tensors(module: pl.LightningModule, path: Path) -> None:

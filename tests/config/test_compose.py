@@ -147,3 +147,17 @@ def test_the_data_root_is_an_environment_variable(monkeypatch: pytest.MonkeyPatc
 def test_mistakes_name_the_setting_and_suggest_another(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         compose_experiment([override])
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("selector", "out=runs/a trainer=debgu", r"^trainer: .* Did you mean 'debug'\?"),
+        ("boundary", "mode=light outt=a", r"^outt: there is no such setting. Did you mean 'out'\?"),
+        ("retrieval", "selectors=[a] dataset=nope", r"^dataset: there is no option 'nope'"),
+        ("segmentation", "span_words=40 modle=x", r"^modle: .* Did you mean 'model'\?"),
+    ],
+)
+def test_every_root_knows_its_own_settings(name: str, words: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        compose_dict(words.split(), name)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag_research.errors import DataError
+from rag_research.errors import DataError, LLMError
 from rag_research.evaluation.compare import compare, comparison
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.runner import evaluate
@@ -40,6 +40,18 @@ def test_a_failed_question_counts_as_wrong_on_its_side(lab: Any, fails_on: Any) 
     whole, broken = run(lab, "whole"), run(lab, "broken", fails_on("Country 4 "))
     gap = compare(broken, whole, ("exact_match",))["exact_match"].interval
     assert (gap.mean, gap.n) == (pytest.approx(-0.1), 10)
+
+
+def test_failures_alone_make_no_column(lab: Any) -> None:
+    def reply(request: Request) -> str:
+        if "Country 4 " in request.messages[-1].content:
+            raise LLMError("the server refused it")
+        return "Lima"
+
+    found, closed = run(lab, "found"), run(lab, "closed", reply, system="closed_book")
+    assert closed.failed == 1
+    assert closed.metrics["recall@2"] is None
+    assert list(compare(closed, found, ("exact_match", "recall@2"))) == ["exact_match"]
 
 
 def test_runs_of_other_lengths_share_what_both_asked(lab: Any) -> None:

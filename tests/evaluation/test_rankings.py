@@ -5,12 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from rag_research.config.compose import compose_experiment
 from rag_research.corpus.corpus import Corpus
 from rag_research.corpus.dataset import Dataset
 from rag_research.corpus.jsonl import read_passages, read_questions
 from rag_research.embed.hashing import Hashing, HashingConfig
 from rag_research.errors import DataError
-from rag_research.evaluation.rankings import passage_retrievers, retrieval_table, score_retrievers
+from rag_research.evaluation.rankings import (
+    choose_gold_questions,
+    passage_retrievers,
+    retrieval_table,
+    score_retrievers,
+)
+from rag_research.evaluation.runner import choose_questions
 from rag_research.index.bm25 import build_bm25
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.types import Hit, Passage, Question
@@ -49,6 +56,17 @@ def test_recall_and_full_chain_are_the_hand_computed_means() -> None:
 def test_questions_without_gold_passages_cannot_be_scored() -> None:
     with pytest.raises(DataError, match="gold passages"):
         score_retrievers({"fixed": Fixed()}, QUESTIONS[2:])
+
+
+def test_limit_and_shuffle_take_the_questions_a_run_would() -> None:
+    questions = [Question(str(n), f"question {n}", gold_passages=("a",)) for n in range(20)]
+    for words in (["limit=5"], ["limit=5", "shuffle=true"], ["shuffle=true"], []):
+        config = compose_experiment(words)
+        chosen = choose_gold_questions([*questions, Question("none", "no gold")], config)
+        assert chosen == choose_questions(questions, config)
+        assert len(chosen) == (config.limit or 20)
+    with pytest.raises(DataError, match="gold passages"):
+        choose_gold_questions(QUESTIONS[2:], compose_experiment())
 
 
 def test_the_three_retrievers_over_a_data_set(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rag_research.corpus.segmented import SegmentedDocument
 from rag_research.embed.hashing import Hashing
+from rag_research.errors import DataError
 from rag_research.evaluation.segmentation import (
     SegmentationConfig,
     read_set,
@@ -223,6 +224,14 @@ def test_networks_of_one_file_name_are_both_in_the_table() -> None:
     names = ("runs/a/boundary.safetensors", "runs/b/boundary.safetensors")
     found = segmenters(SegmentationConfig(checkpoints=names, model=None))
     assert len([name for name in found if "boundary" in name]) == 2
+
+
+def test_sets_may_lie_unzipped_and_a_missing_one_is_named(tmp_path: Path) -> None:
+    config = SegmentationConfig(str(_folder(tmp_path)))
+    (tmp_path / "wiki_test.jsonl.gz").rename(tmp_path / "wiki_test.jsonl")
+    assert len(read_set(config, "wiki_test")) == 3
+    with pytest.raises(DataError, match=r"wiki_tes\.jsonl\.gz.*Did you mean 'wiki_test\.jsonl'"):
+        read_set(config, "wiki_tes")
 
 
 def test_limit(tmp_path: Path) -> None:

@@ -155,6 +155,19 @@ def test_the_last_epoch_can_be_kept(selector_settings: list[str], tmp_path: Path
     assert all(torch.equal(value, state[name]) for name, value in kept["state_dict"].items())
 
 
+def test_without_validation_the_last_epoch_is_kept(
+    command: ModuleType,
+    selector_settings: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [*selector_settings, "data.validation=0"]
+    assert command.main(words) == 2
+    assert "trainer.keep=last" in capsys.readouterr().err
+    assert command.main([*words, "trainer.keep=last"]) == 0
+    assert load_selector(str(tmp_path / "run" / "selector.safetensors"))
+
+
 def test_every_loss_can_be_switched_off(selector_settings: list[str], tmp_path: Path) -> None:
     names = ("listwise", "adversarial_bce", "full_chain", "next_hop", "sentences")
     module, data = selector_parts(_config(selector_settings))

@@ -175,6 +175,7 @@ def test_what_is_left_out_is_not_read(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"supporting_facts": [["Ann Bay"]]}, "supporting_facts"),
+        ({"supporting_facts": [["Ann Bay", "0"]]}, "supporting_facts"),
         ({"evidences": [["a", "b"]]}, "evidences"),
         ({"passages": ["text"]}, "passages"),
         ({"decomposition": [{"question": "", "answer": "", "paragraph_support_idx": 9}]}, "number"),

@@ -25,11 +25,11 @@ class History(Callback):
 
     Args:
         folder: of the run.
-        monitor: the figure that chooses the best epoch.
+        monitor: the figure that chooses the best epoch; ``None`` where there is none.
         keep: ``best`` or ``last``.
     """
 
-    def __init__(self, folder: Path, monitor: str, keep: str) -> None:
+    def __init__(self, folder: Path, monitor: str | None, keep: str) -> None:
         self.folder = folder
         self.monitor = monitor
         self.keep = keep
@@ -59,7 +59,8 @@ class History(Callback):
 
     def kept(self, rows: list[dict[str, float]]) -> Mapping[str, float]:
         """The line of the epoch that is kept: the first of the highest, or the last."""
-        if self.keep == "last":
+        monitor = self.monitor
+        if self.keep == "last" or monitor is None:
             return rows[-1] if rows else {}
-        known = [row for row in rows if self.monitor in row]
-        return max(known, key=lambda row: row[self.monitor], default={})
+        known = [row for row in rows if monitor in row]
+        return max(known, key=lambda row: row[monitor], default={})

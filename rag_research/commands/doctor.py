@@ -13,7 +13,9 @@ from typing import Any
 from rag_research import __version__
 from rag_research.commands import Subparsers, add_settings
 from rag_research.config.schema import ExperimentConfig
+from rag_research.embed.base import shows_tokens
 from rag_research.errors import ConfigError, RagResearchError
+from rag_research.registry import ENCODERS
 
 # Extra -> the modules it brings; a test compares the names with setup.cfg.
 EXTRAS: Mapping[str, tuple[str, ...]] = {
@@ -152,6 +154,10 @@ def missing(config: ExperimentConfig) -> Iterator[str]:
             yield f"needs pip install 'rag-research[{extra}]'"
         if model and component.name not in ("openai_compatible", "openai_embeddings"):
             yield from _missing_model(model)
+    reads_tokens = hasattr(config.system, "path_selector")
+    reads_tokens &= getattr(config.system, "retrieval", "paths") == "paths"
+    if reads_tokens and not shows_tokens(ENCODERS.get(config.encoder.name)):
+        yield f"needs an encoder that shows its tokens, not {config.encoder.name}"
 
 
 def _missing_model(model: str) -> Iterator[str]:

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from rag_research.errors import DataError
+from rag_research.errors import ArtifactError, DataError
 from rag_research.runtime.artifacts import Artifact, ArtifactStore
 from rag_research.types import Passage
 
 STAGE = "corpus"
 VERSION = 1
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Corpus:
     """Passages with unique ids, in a fixed order.
 
     Args:
-        passages: every passage once. Passages with equal text and different ids are kept.
+        passages: every passage once. Passages with equal text and different ids are kept. Half a
+            character (a lone surrogate) becomes the replacement character: no file could hold it.
 
     Raises:
         DataError: two passages share an id, or a passage has an empty id.
     """
 
     def __init__(self, passages: Iterable[Passage]) -> None:
-        self.passages: tuple[Passage, ...] = tuple(passages)
+        self.passages: tuple[Passage, ...] = tuple(map(_whole, passages))
         self._position: dict[str, int] = {}
         for position, passage in enumerate(self.passages):
             if not passage.id:
@@ -69,7 +72,12 @@ class Corpus:
         return digest.hexdigest()[:16]
 
     def save(self, store: ArtifactStore) -> Artifact:
-        """Write the passages into ``store`` as ``passages.jsonl``, one passage a line."""
+        """Write the passages into ``store`` as ``passages.jsonl``, one passage a line.
+
+        Sources count here, though not in :attr:`fingerprint`: no index depends on them.
+        """
+        digest = hashlib.sha256(json.dumps([p.source for p in self.passages]).encode())
+        inputs = {"corpus": self.fingerprint, "sources": digest.hexdigest()[:16]}
 
         def write(directory: Path) -> dict[str, int]:
             with (directory / "passages.jsonl").open("w", encoding="utf-8") as file:
@@ -78,7 +86,7 @@ class Corpus:
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
             return {"passages": len(self)}
 
-        return store.ensure(STAGE, VERSION, {"corpus": self.fingerprint}, write)
+        return store.ensure(STAGE, VERSION, inputs, write)
 
     @classmethod
     def load(cls, path: Path) -> Corpus:
@@ -86,6 +94,22 @@ class Corpus:
 
         Args:
             path: the artefact's directory.
+
+        Raises:
+            ArtifactError: it is not there, or damaged.
         """
-        with (path / "passages.jsonl").open(encoding="utf-8") as file:
-            return cls(Passage(**json.loads(line)) for line in file)
+        try:
+            with (path / "passages.jsonl").open(encoding="utf-8") as file:
+                return cls(Passage(**json.loads(line)) for line in file)
+        except (OSError, ValueError, TypeError, DataError) as error:
+            raise ArtifactError(
+                f"{path / 'passages.jsonl'} is no readable corpus ({error}). Delete {path} and "
+                "index the documents again; finished work is kept."
+            ) from error
+
+
+def _whole(passage: Passage) -> Passage:
+    fields = (passage.id, passage.title, passage.text, passage.source)
+    if not any(map(_HALF.search, fields)):
+        return passage
+    return Passage(*(_HALF.sub("\ufffd", field) for field in fields))

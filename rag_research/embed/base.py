@@ -81,17 +81,25 @@ class TokenEncoder(Encoder, Protocol):
         ...
 
 
+def shows_tokens(kind: type) -> bool:
+    """Whether an encoder of this class is a :class:`TokenEncoder`."""
+    needed = ("token_states", "token_offsets", "pooled", "vocabulary")
+    return all(callable(getattr(kind, name, None)) for name in needed)
+
+
 def token_encoder(encoder: Encoder) -> TokenEncoder:
     """``encoder`` as one that shows its tokens.
+
+    One that stands for another says with ``kind`` of what class that is.
 
     Raises:
         ConfigError: it gives vectors of whole texts only.
     """
-    needed = ("token_states", "token_offsets", "pooled", "vocabulary")
-    if all(callable(getattr(encoder, name, None)) for name in needed):
+    kind = getattr(encoder, "kind", type(encoder))
+    if shows_tokens(kind):
         return cast(TokenEncoder, encoder)
     raise ConfigError(
-        f"encoder: {type(encoder).__name__} gives one vector a text and does not show the states "
-        "of tokens, which are needed here. Use encoder=sentence_encoder with a local model "
-        "(rag-research models list), or encoder=hashing to try things out."
+        f"encoder: {kind.__name__} gives one vector a text and does not show the states of "
+        "tokens, which are needed here. Use encoder=minilm (encoder.model=NAME for another local "
+        "model, see rag-research models list), or encoder=hashing to try things out."
     )

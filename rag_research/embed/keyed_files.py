@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from filelock import FileLock
@@ -46,16 +46,23 @@ def growing_chunks(items: NDArray[np.intp], largest: int, label: str) -> Iterato
                 size = min(2 * size, largest)
 
 
-def claim_folder(folder: Path, mine: Mapping[str, Any]) -> None:
+def claim_folder(folder: Path, mine: Mapping[str, Any], read_only: bool = False) -> None:
     """Create ``folder`` and write down whose it is, or check that it is the caller's.
 
     Args:
         folder: of one store, encoder and role.
         mine: what makes its contents comparable; plain JSON values.
+        read_only: create nothing.
 
     Raises:
-        ArtifactError: the folder is another encoder's, or its ``meta.json`` is damaged.
+        ArtifactError: the folder is another encoder's, or its ``meta.json`` is damaged; it is
+            not there and ``read_only``.
     """
+    if read_only and not folder.is_dir():
+        raise ArtifactError(
+            f"{folder.parent} holds nothing that this encoder has read: {mine.get('identity')}. "
+            "Use the encoder the index was built with, or build it again."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     meta = folder / "meta.json"
     if not meta.exists():
@@ -76,6 +83,18 @@ def claim_folder(folder: Path, mine: Mapping[str, Any]) -> None:
                 f"{stored.get(field)!r}, the present encoder's is {value!r}. Use the encoder "
                 "it was built with, or delete the folder to encode again."
             )
+
+
+def refuse_reading(folder: Path, missing: int) -> NoReturn:
+    """Say that texts would have to be encoded where nothing may be written.
+
+    Raises:
+        ArtifactError: always.
+    """
+    raise ArtifactError(
+        f"{folder} lacks what the encoder reads in {missing} texts, and the index is opened to be "
+        "asked only. Open it with the settings it was built with, or build it again with these."
+    )
 
 
 def append(path: Path, data: bytes) -> None:

@@ -22,6 +22,7 @@ from rag_research.embed.keyed_files import (
     in_stored_order,
     missing_rows,
     read_keys,
+    refuse_reading,
     size_of,
     text_keys,
 )
@@ -48,11 +49,13 @@ class EmbeddingStore:
     Args:
         root: the root of an artefact store.
         encoder: whose vectors these are.
+        read_only: texts that are not stored are an error; nothing is encoded.
     """
 
-    def __init__(self, root: Path, encoder: Encoder) -> None:
+    def __init__(self, root: Path, encoder: Encoder, *, read_only: bool = False) -> None:
         self.root = Path(root)
         self.encoder = encoder
+        self.read_only = read_only
 
     def vectors(
         self, texts: Sequence[str], role: Role = "passage", label: str = "encode texts"
@@ -68,7 +71,8 @@ class EmbeddingStore:
             A read-only memory map where possible, else an array.
 
         Raises:
-            ArtifactError: the store's files belong to another encoder or dimension.
+            ArtifactError: the store's files belong to another encoder or dimension; it is
+                read-only and lacks a text.
 
         Shapes:
             [N] -> [N, D]
@@ -79,6 +83,8 @@ class EmbeddingStore:
         wanted = text_keys(texts)
         rows = find_rows(read_keys(folder, self._count(folder)), wanted)
         if (rows < 0).any():
+            if self.read_only:
+                refuse_reading(folder, int((rows < 0).sum()))
             with FileLock(folder / LOCK):
                 self._cut_torn_tail(folder)
                 missing = missing_rows(read_keys(folder, self._count(folder)), wanted)
@@ -121,7 +127,7 @@ class EmbeddingStore:
         mine = {"version": VERSION, "role": role, "identity": dict(self.encoder.identity)}
         mine["dimension"] = self.encoder.dimension
         folder = self.root / STAGE / fingerprint(VERSION, dict(self.encoder.identity), role)
-        claim_folder(folder, mine)
+        claim_folder(folder, mine, self.read_only)
         return folder
 
     def _count(self, folder: Path) -> int:

@@ -20,6 +20,7 @@ from rag_research.embed.keyed_files import (
     growing_chunks,
     missing_rows,
     read_keys,
+    refuse_reading,
     text_keys,
 )
 from rag_research.embed.store import EmbeddingStore
@@ -97,17 +98,26 @@ class TokenStore:
         encoder: one that shows its tokens.
         dimension: d of the compressed tokens, 128 when left out, at most D; see
             :func:`token_basis` for what it costs.
+        read_only: texts that are not stored are an error; nothing is encoded but queries.
 
     Raises:
         ConfigError: the encoder does not show its tokens, or d is below 1.
     """
 
-    def __init__(self, root: Path, encoder: Encoder, dimension: int | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        encoder: Encoder,
+        dimension: int | None = None,
+        *,
+        read_only: bool = False,
+    ) -> None:
         if dimension is not None and dimension < 1:
             raise ConfigError(f"token dimension: got {dimension}, expected at least 1.")
         self.root = Path(root)
         self.encoder = token_encoder(encoder)
         self._dimension = dimension
+        self.read_only = read_only
 
     def tables(
         self,
@@ -125,7 +135,8 @@ class TokenStore:
 
         Raises:
             ConfigError: not one head of at least 0 for each text; d larger than D.
-            ArtifactError: the store's files belong to another encoder or are damaged.
+            ArtifactError: the store's files belong to another encoder or are damaged; it is
+                read-only and lacks a text.
         """
         heads = [0] * len(texts) if heads is None else heads
         if len(heads) != len(texts) or any(head < 0 for head in heads):
@@ -137,12 +148,15 @@ class TokenStore:
         files = self._files
         rows = files.rows(keys)
         if (rows < 0).any():
+            if self.read_only:
+                refuse_reading(files.folder, int((rows < 0).sum()))
             with FileLock(files.folder / LOCK):
                 files.cut_torn_tail()
                 missing = missing_rows(read_keys(files.folder, files.count()), keys)
                 self._read(texts, heads, keys, missing, label)
             rows = files.rows(keys)
-        vectors = EmbeddingStore(self.root, self.encoder).vectors(texts)
+        pooled = EmbeddingStore(self.root, self.encoder, read_only=self.read_only)
+        vectors = pooled.vectors(texts)
         return TokenTables(vectors, *files.load(rows), self.basis)
 
     def query(self, texts: Sequence[str]) -> list[QueryTokens]:
@@ -201,7 +215,7 @@ class TokenStore:
         mine = {"version": VERSION, "role": "passage", "identity": identity}
         mine |= {"dimension": self.encoder.dimension, "token_dimension": self.dimension}
         folder = self.root / STAGE / fingerprint(VERSION, identity, "passage", self.dimension)
-        claim_folder(folder, mine)
+        claim_folder(folder, mine, self.read_only)
         return TokenFiles(folder, self.encoder.dimension, self.dimension)
 
     def _read(

@@ -95,18 +95,24 @@ def check_tiling(text: str, intervals: Sequence[Interval]) -> None:
 def merge_passages(passages: Iterable[Passage]) -> list[Source]:
     """Put the chunks of one document back together, in the order of first appearance.
 
-    Passages ``NAME#1``, ``NAME#2``, ... are chunks of the document ``NAME`` (that is how
-    folders are read). Where the end of one chunk is the start of the next, the shared part is
-    kept once, so a span is never cut by the chunking. Chunks with a gap in their numbers, or
-    without a common part, are joined with a line break, which then belongs to no passage.
-    Any other passage is a document of its own.
+    Passages ``NAME#1``, ``NAME#2``, ... of one title are chunks of the document ``NAME`` (that
+    is how folders are read). Where titles differ the number is part of a name, as of an issue
+    in a tracker, and each is a document of its own. Where the end of one chunk is the start of
+    the next, the shared part is kept once, so a span is never cut by the chunking. Chunks with
+    a gap in their numbers, or without a common part, are joined with a line break, which then
+    belongs to no passage. Any other passage is a document of its own.
     """
     groups: dict[str, list[tuple[int, Passage]]] = {}
     for passage in passages:
         numbered = _NUMBERED.fullmatch(passage.id)
         name = numbered["document"] if numbered else passage.id
         groups.setdefault(name, []).append((int(numbered["number"]) if numbered else 0, passage))
-    return [_merge(name, group) for name, group in groups.items()]
+    merged: list[Source] = []
+    for name, group in groups.items():
+        one_title = len({passage.title for _, passage in group}) == 1
+        documents = [group] if one_title else [[item] for item in group]
+        merged += [_merge(name, document) for document in documents]
+    return merged
 
 
 def _merge(name: str, group: list[tuple[int, Passage]]) -> Source:

@@ -19,17 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_research.config.fingerprint import fingerprint
 from rag_research.corpus.corpus import Corpus
 from rag_research.embed.base import Vectors
 from rag_research.embed.store import EmbeddingStore
 from rag_research.embed.token_store import TokenStore, TokenTables
+from rag_research.errors import ArtifactError
 from rag_research.graph.corpus_arrays import Arrays, Integers, Places, corpus_arrays
 from rag_research.graph.corpus_entities import STOP_WORDS, NameDictionary, key_hash, name_key
 from rag_research.index.dense import texts_fingerprint
-from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.artifacts import Artifact, ArtifactStore
 
 STAGE = "corpus-graph"
-VERSION = 5
+VERSION = 6
 STOP_WORD_WEIGHT = 0.1
 LONGEST_NAME = 8  # in words, where only the words can tell that it is one
 
@@ -184,27 +186,44 @@ def build_corpus_graph(
     passages = [corpus[id] for id in ids]
     texts = [passage.contents for passage in passages]
     heads = [p.text_start for p in passages]
-    tables = TokenStore(store.root, encoder).tables(texts, heads=heads, label="encode passages")
+    read = TokenStore(store.root, encoder, read_only=store.read_only)
+    tables = read.tables(texts, heads=heads, label="encode passages")
 
     def write(directory: Path) -> Mapping[str, int]:
         arrays = corpus_arrays(corpus, ids, tables, places)
         for name, array in arrays.items():
             np.save(directory / f"{name}.npy", array, allow_pickle=False)
-        return {"passages": len(ids), "entities": len(arrays["entity_hash"])}
+        counts = {"passages": len(ids), "entities": len(arrays["entity_hash"])}
+        return counts | {"arrays": len(arrays)}
 
-    fingerprint = texts_fingerprint(ids, texts)
     inputs = {
-        "places": places and [places[id] for id in ids],
-        "texts": fingerprint,
+        "places": places and fingerprint([places[id] for id in ids]),
+        "texts": texts_fingerprint(ids, texts),
         "titles": texts_fingerprint(ids, [p.title for p in passages]),
     }
     artifact = store.ensure(STAGE, VERSION, inputs, write)
-    files = sorted(artifact.path.glob("*.npy"))
-    arrays = {path.stem: _mapped(np.load(path, mmap_mode="r")) for path in files}
+    arrays = _load(artifact)
     tables = TokenTables(*(_mapped(getattr(tables, field.name)) for field in fields(tables)))
     names = list(_strings(arrays["bridge_letters"], arrays["bridge_start"]))
-    bridges = EmbeddingStore(store.root, encoder).vectors(names, label="encode names")
+    stored = EmbeddingStore(store.root, encoder, read_only=store.read_only)
+    bridges = stored.vectors(names, label="encode names")
     return CorpusGraph(ids, tables, arrays, bridges)
+
+
+def _load(artifact: Artifact) -> Arrays:
+    files = sorted(artifact.path.glob("*.npy"))
+    wanted = artifact.manifest["counts"]["arrays"]
+    try:
+        arrays = {path.stem: _mapped(np.load(path, mmap_mode="r")) for path in files}
+    except (OSError, ValueError) as error:
+        raise _damaged(artifact, str(error)) from error
+    if len(arrays) != wanted:
+        raise _damaged(artifact, f"{len(arrays)} arrays, expected {wanted}")
+    return arrays
+
+
+def _damaged(artifact: Artifact, how: str) -> ArtifactError:
+    return ArtifactError(f"{artifact.path} is damaged ({how}). Delete it and build again.")
 
 
 def _strings(letters: NDArray[Any], start: NDArray[Any]) -> Iterable[str]:

@@ -141,7 +141,8 @@ def build_candidate_graphs(
     graph = build_corpus_graph(corpus, encoder, store, places)
     texts = [passage.contents for passage in corpus]
     lexical = build_bm25("passages", corpus.ids, texts, store)
-    return CandidateGraphs(graph, lexical, TokenStore(store.root, encoder), config)
+    reader = TokenStore(store.root, encoder, read_only=store.read_only)
+    return CandidateGraphs(graph, lexical, reader, config)
 
 
 def build_path_retriever(

@@ -190,14 +190,12 @@ def check_ids(name: str, ids: Sequence[str], texts: Sequence[str]) -> None:
 
 
 def _open(path: Path, kind: DenseKind, encoder: Encoder) -> DenseRetriever:
-    ids = json.loads((path / "ids.json").read_text(encoding="utf-8"))
-    if not ids:
-        return DenseRetriever(ids, encoder, None)
-    faiss = faiss_module()
-
     try:
-        index = faiss.read_index(str(path / "index.faiss"))
-    except RuntimeError as error:
+        ids = json.loads((path / "ids.json").read_text(encoding="utf-8"))
+        if not ids:
+            return DenseRetriever(ids, encoder, None)
+        index = faiss_module().read_index(str(path / "index.faiss"))
+    except (RuntimeError, OSError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged ({error}). Delete it and build again.") from error
     if index.d != encoder.dimension or index.ntotal != len(ids):
         raise ArtifactError(

@@ -28,6 +28,7 @@ from rag_research.config.fingerprint import canonical_json, fingerprint
 from rag_research.errors import ArtifactError
 
 MANIFEST = "manifest.json"
+_SHOWN = 200  # characters of a value in a message
 _BUILD_AGAIN = (
     "Use the settings the index was built with, or build again with: "
     "rag-research index CORPUS --out DIR"
@@ -208,11 +209,16 @@ class ArtifactStore:
         for manifest in self.manifests(stage):
             found = {"version": manifest["version"], **manifest["inputs"]}
             for name, got, asked in differences(found, wanted):
-                lines.append(f"  {name}: built with {got!r}, asked for {asked!r}")
+                lines.append(f"  {name}: built with {_shown(got)}, asked for {_shown(asked)}")
         if len(lines) == 1:
             lines.append("  Nothing of this stage was ever built there.")
         lines.append(_BUILD_AGAIN)
         return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def differences(found: Any, wanted: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -94,6 +94,11 @@ class OnDemandEncoder:
         return cast(Encoder, ENCODERS.get(self.config.name)(self.config))
 
     @property
+    def kind(self) -> type:
+        """Class of the encoder, which is not loaded for it."""
+        return cast(type, ENCODERS.get(self.config.name))
+
+    @property
     def identity(self) -> Mapping[str, str]:
         """Of the encoder; asking loads it."""
         return self.backend.identity

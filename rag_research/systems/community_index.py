@@ -251,7 +251,8 @@ def _embedded(
         ids, texts = [node.id for node in own], [node.text for node in own]
         searchers[kind] = build_dense(parts.dense, kind, ids, texts, parts.encoder, store)
         ordered += own
-    vectors = EmbeddingStore(store.root, parts.encoder).vectors([n.text for n in ordered])
+    stored = EmbeddingStore(store.root, parts.encoder, read_only=store.read_only)
+    vectors = stored.vectors([n.text for n in ordered])
     graph = HeterogeneousGraph(
         ordered,
         vectors,

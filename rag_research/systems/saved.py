@@ -19,7 +19,7 @@ from rag_research.config.compose import compose_experiment
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.corpus import Corpus
 from rag_research.errors import ArtifactError, DataError
-from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.artifacts import ArtifactStore, differences
 from rag_research.runtime.seeding import seed_everything
 from rag_research.systems.assemble import build_parts, build_system
 from rag_research.systems.base import Index, System
@@ -111,7 +111,15 @@ def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
     known = _describe(folder)
     config = compose_experiment(merged(known["overrides"], overrides))
     corpus = Corpus.load(folder / known["corpus"])
-    return _open(folder, config, corpus, ArtifactStore(folder, read_only=True))
+    try:
+        return _open(folder, config, corpus, ArtifactStore(folder, read_only=True))
+    except ArtifactError as error:
+        before = compose_experiment(known["overrides"])
+        plain = (to_dict(c, with_inert=False) for c in (before, config))
+        changed = [f"{name} was {old!r}, is {new!r}" for name, old, new in differences(*plain)]
+        if not changed:
+            raise
+        raise ArtifactError(f"{error}\nChanged settings: {'; '.join(changed)}.") from error
 
 
 def merged(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
@@ -139,14 +147,17 @@ def _open(
 
 
 def _joined(there: Corpus, new: Corpus) -> Corpus:
-    for passage in new:
-        if passage.id in there and there[passage.id] != passage:
+    """What is there, and what is new; a passage that now comes from elsewhere says so."""
+    again = {passage.id: passage for passage in new}
+    for known in there:
+        passage = again.setdefault(known.id, known)
+        if (known.title, known.text) != (passage.title, passage.text):
             raise DataError(
                 f"The index holds another passage with the id {passage.id!r} "
-                f"(from {there[passage.id].source or 'an unnamed source'}). Rename the new one, "
+                f"(from {known.source or 'an unnamed source'}). Rename the new one, "
                 "or index all documents again without adding."
             )
-    return Corpus([*there, *(p for p in new if p.id not in there)])
+    return Corpus([*(again[id] for id in there.ids), *(p for p in new if p.id not in there)])
 
 
 def _describe(folder: Path) -> Mapping[str, Any]:
@@ -163,9 +174,10 @@ def _describe(folder: Path) -> Mapping[str, Any]:
             f"{path} is not readable JSON ({error}). Run the index command again; "
             "finished work is kept."
         ) from error
-    if description.get("format") != FORMAT:
+    found = description.get("format") if isinstance(description, dict) else None
+    if found != FORMAT:
         raise ArtifactError(
-            f"{path} has the format {description.get('format')!r}, this version reads {FORMAT}. "
+            f"{path} has the format {found!r}, this version reads {FORMAT}. "
             "Run the index command again."
         )
     return description  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rag_research.corpus.corpus import Corpus
-from rag_research.embed.base import Vectors
+from rag_research.embed.base import Vectors, token_encoder
 from rag_research.embed.store import EmbeddingStore
 from rag_research.extract.documents import (
     Document,
@@ -141,6 +141,8 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
         parts: encoder, dense index kind, and the LLM of an extractor that asks one.
     """
     Topology(config.topology).data()  # a missing extra is told now; loading it costs no question
+    if config.retrieval == "paths":
+        token_encoder(parts.encoder)  # before anything is sent to one that will not do
     sources = merge_passages(corpus)
     usage, counts, triplets = {}, {}, {}
     if config.units == "triplets" or config.evidence in NEED_FACTS:
@@ -159,7 +161,8 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
     if config.title_entity == "each_span":
         documents = with_title_entity(documents)
     texts = [EMBEDDED[config.embedded](node) for d in documents for node in d.nodes]
-    vectors = EmbeddingStore(store.root, parts.encoder).vectors(texts, label="encode spans")
+    stored = EmbeddingStore(store.root, parts.encoder, read_only=store.read_only)
+    vectors = stored.vectors(texts, label="encode spans")
     chunks = chunk_passages(corpus, config.chunk_size, config.chunk_overlap)
     library = Library(documents, vectors, chunks)
     retriever = RETRIEVALS[config.retrieval](config, library, parts, store)

@@ -297,7 +297,7 @@ class Plain:
 
 
 def test_an_encoder_without_tokens_is_refused_with_advice(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"Plain.*sentence_encoder.*hashing"):
+    with pytest.raises(ConfigError, match=r"Plain.*encoder=minilm.*hashing"):
         TokenStore(tmp_path, Plain())
 
 

@@ -108,6 +108,14 @@ def test_a_gap_in_the_numbers_is_a_line_break() -> None:
     assert merged[0].passages["a#3"] == (12, 18)
 
 
+def test_numbers_of_different_titles_are_no_chunks() -> None:
+    passages = [Passage(f"a#{n}", title, "Text.") for n, title in enumerate("ABA", 1)]
+    merged = merge_passages([*passages, Passage("b#1", "B", "One."), Passage("b#2", "B", "Two.")])
+    assert [(source.id, source.title) for source in merged] == [
+        ("a#1", "A"), ("a#2", "B"), ("a#3", "A"), ("b", "B"),
+    ]  # fmt: skip
+
+
 def test_one_chunk_keeps_its_own_id() -> None:
     (source,) = merge_passages([Passage("a#7", "A", "Text.")])
     assert source.id == "a#7"

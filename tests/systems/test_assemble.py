@@ -158,6 +158,9 @@ def test_tokens_of_an_encoder_behind_http_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("httpx")
     remote = {"name": "openai_embeddings", "model": "m", "base_url": "http://localhost:9/v1"}
     encoder = load_models(config(tmp_path, encoder=remote), ArtifactStore(tmp_path)).encoder
+    with pytest.raises(ConfigError, match=r"OpenAIEmbeddings.*encoder=minilm"):
+        TokenStore(tmp_path, encoder)
+    assert not encoder.used  # its class tells
     for ask in (encoder.token_states, encoder.token_offsets):
-        with pytest.raises(ConfigError, match=r"OpenAIEmbeddings.*sentence_encoder"):
+        with pytest.raises(ConfigError, match=r"OpenAIEmbeddings.*encoder=minilm"):
             ask(["a"], "query")

@@ -30,9 +30,10 @@ def slot(registry: Registry[Any], default: str | None = None) -> Any:
 
     Args:
         registry: whose entries may stand here.
-        default: the entry used when the key is absent; ``None`` makes the key required.
+        default: the entry used when the key is absent, or gives settings without a ``name``;
+            ``None`` makes the key and the name required.
     """
-    metadata = {"registry": registry}
+    metadata = {"registry": registry, "default": default}
     if default is None:
         return dataclasses.field(metadata=metadata)
     return dataclasses.field(
@@ -111,13 +112,15 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 def _value(field: dataclasses.Field[Any], hint: Any, value: Any, path: str) -> Any:
     registry = field.metadata.get("registry")
     if registry is not None:
-        return _component(registry, value, path)
+        return _component(registry, field.metadata["default"], value, path)
     return _convert(hint, value, path)
 
 
-def _component(registry: Registry[Any], value: Any, path: str) -> Any:
+def _component(registry: Registry[Any], default: str | None, value: Any, path: str) -> Any:
     if isinstance(value, str):
         value = {"name": value}
+    if isinstance(value, Mapping) and default is not None:
+        value = {"name": default, **value}
     if not isinstance(value, Mapping) or "name" not in value:
         raise ConfigError(
             f"{path}: expected a mapping with the key 'name', one of {', '.join(registry)}; "

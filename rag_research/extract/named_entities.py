@@ -9,7 +9,7 @@ from typing import Any
 
 from rag_research.config.build import inert
 from rag_research.config.fingerprint import canonical_json
-from rag_research.extract.rules import find_parser, load_parser, split_long
+from rag_research.extract.rules import find_parser, load_parser, piped, split_long
 from rag_research.text.entities import capitalised_offsets
 
 Interval = tuple[int, int]
@@ -28,7 +28,7 @@ class NamedEntitiesConfig:
     Args:
         model: a spaCy model with a named entity recogniser: a catalogue name, a folder, or
             the name of an installed spaCy package.
-        batch_size: texts recognised together.
+        batch_size: texts recognised together, fewer when they are long.
     """
 
     name: str = "named_entities"
@@ -74,7 +74,7 @@ class NamedEntities:
                 for offset, piece in split_long(text):
                     yield piece, (number, offset)
 
-        documents = self._pipeline.pipe(pieces(), as_tuples=True, batch_size=self.config.batch_size)
+        documents = piped(self._pipeline, pieces(), self.config.batch_size)
         for document, (number, offset) in documents:
             for entity in document.ents:
                 if entity.label_ not in _NUMBERS:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from rag_research.config.build import inert
 from rag_research.corpus.corpus import Corpus
@@ -46,7 +46,9 @@ _IS_A_WORK = re.compile(
     rf"\"?(?:\s*,?\s*\([^)]*\))?,? (?:is|was|are|were) (?:a|an|the)\b(?:(?!{_WORK})[^.]){{0,90}}"
     rf"{_WORK}(?! (?:and \w+ )?{_MAKER})"
 )
-PIECE = 20_000
+PIECE = 20_000  # characters parsed at once
+BATCH = 64_000  # characters of pieces parsed side by side
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class RulesConfig:
     Args:
         model: an English spaCy model with a parser: a catalogue name, a folder, or the name
             of an installed spaCy package.
-        batch_size: passages parsed together.
+        batch_size: passages parsed together, fewer when they are long.
     """
 
     name: str = "rules"
@@ -127,7 +129,7 @@ class Rules:
                     yield part, (key, offset, offset == parts[-1][0], notes)
 
         sentences: list[Any] = []
-        docs = nlp.pipe(pieces(), as_tuples=True, batch_size=self.config.batch_size)
+        docs = piped(nlp, pieces(), self.config.batch_size)
         for doc, (key, offset, last, notes) in docs:
             sentences.extend((offset, sentence) for sentence in doc.sents)
             if last:
@@ -193,6 +195,23 @@ def split_long(text: str) -> list[tuple[int, str]]:
             else:
                 pieces.append((cut, text[cut:stop]))
     return pieces
+
+
+def piped(nlp: Any, pieces: Iterable[tuple[str, C]], size: int) -> Iterator[tuple[Any, C]]:
+    """``nlp.pipe`` in batches that are short enough together: memory grows with a batch.
+
+    Args:
+        nlp: a spaCy pipeline.
+        pieces: texts, each with what goes with it.
+        size: most texts of a batch, which has at most :data:`BATCH` characters, or one text.
+    """
+    batch: list[tuple[str, C]] = []
+    for piece in pieces:
+        if len(batch) == size or sum(len(text) for text, _ in [*batch, piece]) > BATCH:
+            yield from nlp.pipe(batch, as_tuples=True)
+            batch = []
+        batch.append(piece)
+    yield from nlp.pipe(batch, as_tuples=True)
 
 
 def find_parser(model: str) -> tuple[str | Path, dict[str, str]]:

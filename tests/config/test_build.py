@@ -77,6 +77,17 @@ def test_a_slot_takes_a_bare_name() -> None:
     assert build(Car, {"part": "wheel"}).part == WheelConfig()
 
 
+def test_settings_without_a_name_are_those_of_the_slots_default() -> None:
+    assert build(Car, {"part": {"spokes": 3}}).part == WheelConfig(spokes=3)
+
+    @dataclass(frozen=True, slots=True)
+    class Cart:
+        part: Any = slot(PARTS)
+
+    with pytest.raises(ConfigError, match=r"^part: expected a mapping with the key 'name'"):
+        build(Cart, {"part": {"spokes": 3}})
+
+
 def test_to_dict_is_the_inverse() -> None:
     car = build(Car, {"part": {"name": "track", "length": 2.5}, "tags": ["x"], "threads": 3})
     assert build(Car, to_dict(car)) == car
@@ -91,7 +102,7 @@ def test_to_dict_is_the_inverse() -> None:
         ({"part": {"name": "weel"}}, r"^part.name: There is no part .* mean 'wheel'\?"),
         ({"part": {"name": "wheel", "spoke": 1}}, r"^part.spoke: .* mean 'spokes'\?"),
         ({"part": {"name": "track"}}, r"^part.length: TrackConfig needs this key"),
-        ({"part": {"spokes": 3}}, r"^part: expected a mapping with the key 'name'"),
+        ({"part": {"spoke": 3}}, r"^part.spoke: .* mean 'spokes'\?"),
         ({"part": 3}, r"^part: expected a mapping"),
         ({"engine": {"power": -1}}, r"^engine: power must not be negative, got -1"),
         ({"engine": 3}, r"^engine: expected a mapping of settings, got 3"),

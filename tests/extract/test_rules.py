@@ -7,7 +7,16 @@ import pytest
 
 from rag_research.corpus.corpus import Corpus
 from rag_research.errors import ModelNotFoundError
-from rag_research.extract.rules import MASK, PIECE, Rules, RulesConfig, mask_title, split_long
+from rag_research.extract.rules import (
+    BATCH,
+    MASK,
+    PIECE,
+    Rules,
+    RulesConfig,
+    mask_title,
+    piped,
+    split_long,
+)
 from rag_research.extract.triplets import Extraction
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.weights import resolve_model
@@ -159,6 +168,24 @@ def test_long_texts_are_cut_without_loss(text: str) -> None:
     assert "".join(piece for _, piece in pieces) == text
     assert all(len(piece) <= PIECE for _, piece in pieces)
     assert all(text.startswith(piece[:50], offset) for offset, piece in pieces)
+
+
+def test_batches_are_short_enough_together() -> None:
+    batches: list[list[str]] = []
+
+    class Pipeline:
+        def pipe(self, texts: list[tuple[str, int]], as_tuples: bool) -> list[tuple[str, int]]:
+            assert as_tuples
+            batches.append([text for text, _ in texts])
+            return texts
+
+    lengths = [10, BATCH - 10, 1, BATCH + 5, 3, 3, 3, 3, BATCH - 1, 1]
+    pieces = [("x" * length, place) for place, length in enumerate(lengths)]
+    assert list(piped(Pipeline(), iter(pieces), 3)) == pieces
+    assert [[len(text) for text in batch] for batch in batches if batch] == [
+        [10, BATCH - 10], [1], [BATCH + 5], [3, 3, 3], [3], [BATCH - 1, 1],
+    ]  # fmt: skip
+    assert list(piped(Pipeline(), iter([]), 3)) == []
 
 
 def test_only_titles_of_works_are_masked() -> None:

@@ -12,6 +12,7 @@ from rag_research.errors import DataError, MissingExtraError, missing_extra
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 LISTS = ("ul", "ol", "li", "dt", "dd", "table", "tr")
 BLOCKS = (*HEADINGS, *LISTS, "p", "div", "br", "section", "article", "blockquote", "pre")
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 INVISIBLE = ("script", "style", "template", "noscript", "head")
 
 
@@ -41,7 +42,7 @@ def read_document(path: Path) -> Document:
     except Exception as error:  # parsers raise anything at all on damaged files
         raise DataError(
             f"{path}: cannot be read as {path.suffix} ({type(error).__name__}: {error}). "
-            "Repair or remove the file, or pass over such files with on_error=skip."
+            "Repair or remove the file, or pass over such files with dataset.on_error=skip."
         ) from error
     return Document(" ".join(title.split()) or path.stem, text.strip())
 
@@ -52,7 +53,7 @@ def _plain(path: Path) -> tuple[str, str]:
 
 def _markdown(path: Path) -> tuple[str, str]:
     text = path.read_text("utf-8-sig")
-    heading = re.search(r"^#\s+(.+?)\s*#*\s*$", text, re.MULTILINE)
+    heading = re.search(r"^#\s+(.+?)\s*#*\s*$", _FENCED.sub("", text), re.MULTILINE)
     return heading.group(1) if heading else "", text
 
 
@@ -82,7 +83,7 @@ def _pdf(path: Path) -> tuple[str, str]:
     if reader.is_encrypted and not reader.decrypt(""):
         raise DataError(
             f"{path}: the file is encrypted. Save a copy without a password, "
-            "or pass over such files with on_error=skip."
+            "or pass over such files with dataset.on_error=skip."
         )
     title = (reader.metadata.title if reader.metadata else None) or ""
     return title, "\n".join(page.extract_text() for page in reader.pages)

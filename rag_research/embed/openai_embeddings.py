@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from rag_research.config import inert
 from rag_research.embed.base import Role, Vectors
 from rag_research.errors import LLMError
 from rag_research.llm.http import Endpoint, JsonClient
+from rag_research.runtime.loops import run_async
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,7 @@ class OpenAIEmbeddings:
             return np.zeros((0, self.dimension), dtype=np.float32)
         prefix = self.config.query_prefix if role == "query" else self.config.passage_prefix
         prepared = [prefix + text or " " for text in texts]
-        # In a thread: this may be called from inside a running event loop.
-        with ThreadPoolExecutor(1) as thread:
-            batches = thread.submit(asyncio.run, self._embed_all(prepared)).result()
+        batches = run_async(self._embed_all(prepared))
         rows = [row for batch in batches for row in batch]
         lengths = {len(row) for row in rows} | ({self._dimension} if self._dimension else set())
         if len(lengths) != 1:

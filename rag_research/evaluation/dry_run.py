@@ -18,7 +18,6 @@ tokens foretold and 12,241 used (fewer rounds), 5,088 output tokens at most and 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -34,6 +33,7 @@ from rag_research.llm.base import Completion, Request
 from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS, ENCODERS, RERANKERS
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.loops import run_async
 from rag_research.systems.assemble import build_system
 from rag_research.systems.base import Parts
 from rag_research.trace import Trace
@@ -238,7 +238,7 @@ def estimate(config: ExperimentConfig) -> Estimate:
             for question in asked:
                 await system.solve(question.text, index, Trace(question.id))
 
-        asyncio.run(solve_all())
+        run_async(solve_all())
     return Estimate(
         system=config.system.name,
         index=_scaled(indexing, len(dataset.corpus) / max(1, len(passages))),

@@ -9,7 +9,6 @@ of an uninterrupted one.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,6 +28,7 @@ from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.runtime.figures import write_summary
+from rag_research.runtime.loops import run_async
 from rag_research.runtime.provenance import resources
 from rag_research.runtime.seeding import seed_everything
 from rag_research.systems.assemble import (
@@ -75,7 +75,7 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
     system = build_system(config, parts)
     backend, concurrency = models.backend, config.run.concurrency
     asking = ask(system, index, questions, log, concurrency, lambda: backend.load_seconds)
-    outcomes = asyncio.run(asking)
+    outcomes = run_async(asking)
     clock.append(resources())
     run = Run(
         config=config,

@@ -10,6 +10,7 @@ from rag_research.errors import LLMError, ParseError, RagResearchError
 from rag_research.llm.base import LLM
 from rag_research.llm.traced import TracedLLM
 from rag_research.runtime.artifacts import ItemLog
+from rag_research.runtime.loops import run_async
 from rag_research.runtime.progress import progress
 from rag_research.trace import Trace, plain
 from rag_research.types import Usage
@@ -66,7 +67,7 @@ def finish_items(
             log.add(key, item | {"usage": plain(trace.usage)})
 
     with progress(label, len(pending)) as advance:
-        asyncio.run(_work_through(pending, finish, concurrency, advance))
+        run_async(_work_through(pending, finish, concurrency, advance))
     if pending and len(backend_errors) == len(pending):
         raise LLMError(
             f"{label}: the model failed for all {len(pending)} items that were asked for. "

@@ -6,7 +6,6 @@ The folder is the root of an :class:`~rag_research.runtime.artifacts.ArtifactSto
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.corpus import Corpus
 from rag_research.errors import ArtifactError, DataError
 from rag_research.runtime.artifacts import ArtifactStore, differences
+from rag_research.runtime.loops import run_async
 from rag_research.runtime.seeding import seed_everything
 from rag_research.systems.assemble import build_parts, build_system
 from rag_research.systems.base import Index, System
@@ -54,7 +54,7 @@ class SavedIndex:
     def ask(self, question: str) -> tuple[Answer, Trace]:
         """Answer one question; the trace holds every step and its cost."""
         trace = Trace("ask")
-        return asyncio.run(self.system.solve(question, self.index, trace)), trace
+        return run_async(self.system.solve(question, self.index, trace)), trace
 
 
 def build_index(
@@ -87,7 +87,7 @@ def build_index(
         "version": __version__,
         "corpus": saved.path.relative_to(folder).as_posix(),
         "passages": len(corpus),
-        "overrides": settings,
+        "overrides": [_from_anywhere(setting) for setting in settings],
         "config": {k: v for k, v in to_dict(config).items() if k != "dataset"},
         "counts": dict(opened.index.counts),
     }
@@ -120,6 +120,12 @@ def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
         if not changed:
             raise
         raise ArtifactError(f"{error}\nChanged settings: {'; '.join(changed)}.") from error
+
+
+def _from_anywhere(setting: str) -> str:
+    """A folder of prompts by its whole path: the index may be asked from another folder."""
+    key, _, value = setting.partition("=")
+    return f"{key}={Path(value).absolute()}" if key == "prompts" and value != "null" else setting
 
 
 def merged(earlier: Sequence[str], later: Sequence[str]) -> list[str]:

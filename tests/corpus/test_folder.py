@@ -5,6 +5,7 @@ import pytest
 
 from rag_research.config import build
 from rag_research.corpus.dataset import Dataset
+from rag_research.corpus.documents import read_document
 from rag_research.corpus.folder import Folder, FolderConfig
 from rag_research.errors import ConfigError, DataError, MissingExtraError
 
@@ -93,7 +94,7 @@ def test_a_damaged_file_is_named_or_skipped(
     pytest.importorskip("docx")
     (tmp_path / name).write_bytes(b"not what it says")
     (tmp_path / "good.txt").write_text("fine")
-    with pytest.raises(DataError, match=rf"{name}: cannot be read as .*on_error=skip"):
+    with pytest.raises(DataError, match=rf"{name}: cannot be read as .*dataset.on_error=skip"):
         load(tmp_path)
     assert load(tmp_path, on_error="skip").corpus.ids == ["good.txt#1"]
     assert "skipped 1 of 2 files" in caplog.text
@@ -156,3 +157,18 @@ def test_a_missing_parser_gives_its_install_line_even_when_skipping(
 def test_settings_that_contradict_each_other_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         build(FolderConfig, {"path": "x", **settings})
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("```\n# a comment\n```\n\n# Setting Up\n", "Setting Up"),
+        ("~~~~ sh\n# a comment\n~~~\n# still one\n~~~~\n# Setting Up", "Setting Up"),
+        ("Intro.\n\n  ```python\n# never closed\n", "page"),
+        ("# First\n```\n# a comment\n```\n", "First"),
+        ("Say `#` or ``` # here.\n\n# Setting Up\n", "Setting Up"),
+    ],
+)
+def test_comments_in_code_are_no_headings(tmp_path: Path, text: str, title: str) -> None:
+    (tmp_path / "page.md").write_text(text, encoding="utf-8")
+    assert read_document(tmp_path / "page.md").title == title

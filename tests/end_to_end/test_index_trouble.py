@@ -133,6 +133,20 @@ def test_a_changed_source_is_taken_over(
     assert "newer.pdf" in run("ask", folder, QUESTION)[1]
 
 
+def test_prompts_are_found_from_another_folder(
+    run: Run, indexed: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "here" / "mine" / "answer"
+    mine.mkdir(parents=True)
+    text = "version: 7\n\n# user\nMine: {{passages}} {{question}}\n"
+    (mine / "passages.md").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "here")
+    folder = indexed("bm25_rag", ROWS, "prompts=mine")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("ask", folder, QUESTION, "--trace")
+    assert code == 0 and "Mine: " in out
+
+
 def test_a_file_in_place_of_the_folder_is_named(run: Run, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("", encoding="utf-8")

@@ -24,18 +24,6 @@ QUESTION = "Where was Marie Curie born?"
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one command: exit code, standard output, standard error."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
-
-
 def write_corpus(path: Path, rows: list[dict[str, str]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path

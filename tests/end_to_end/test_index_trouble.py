@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_research.cli import main
-
 pytest.importorskip("faiss")
 pytest.importorskip("torch_geometric")
 
@@ -23,18 +21,6 @@ SETTINGS = ["encoder=hashing", "llm=scripted", "llm.replies=[x,x,x,x]"]
 FAST = ["system.segmenter=sentences", "system.entities=capitalised"]
 QUESTION = "Where was Mia Orr born?"
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one command: exit code, standard output, standard error."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ class TrainerConfig:
         wandb_mode: ``offline``, or ``online`` if wandb has a key.
         project: of wandb.
         group: of wandb; ``None`` leaves it to the environment, where a sweep names its own.
-        resume: a Lightning checkpoint to go on from.
+        resume: a Lightning checkpoint in ``out`` to go on from, with the settings it began with.
         fast_dev_run: one batch of everything, nothing kept.
         progress: show Lightning's progress bar.
     """

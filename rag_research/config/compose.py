@@ -67,6 +67,13 @@ def compose_experiment(overrides: Sequence[str] = ()) -> ExperimentConfig:
     return build(ExperimentConfig, compose_dict(overrides))
 
 
+def override(key: str, text: str) -> str:
+    """``key=text`` as an override, quoted so that any sign may be in ``text``."""
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    return f"{key}={QuotedString(text, Quote.single).with_quotes()}"
+
+
 def _misspelt(overrides: Sequence[str], name: str, folder: Path) -> str:
     """What is wrong with the first override that names no key, group or option; else empty."""
     groups = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_dir()]

@@ -12,8 +12,9 @@ from rag_research.errors import DataError, MissingExtraError, missing_extra
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 LISTS = ("ul", "ol", "li", "dt", "dd", "table", "tr")
 BLOCKS = (*HEADINGS, *LISTS, "p", "div", "br", "section", "article", "blockquote", "pre")
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 INVISIBLE = ("script", "style", "template", "noscript", "head")
+_HEADING = re.compile(r"#\s+(.+?)\s*#*\s*$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,22 @@ def _plain(path: Path) -> tuple[str, str]:
 
 def _markdown(path: Path) -> tuple[str, str]:
     text = path.read_text("utf-8-sig")
-    heading = re.search(r"^#\s+(.+?)\s*#*\s*$", _FENCED.sub("", text), re.MULTILINE)
-    return heading.group(1) if heading else "", text
+    return _first_heading(text), text
+
+
+def _first_heading(text: str) -> str:
+    """The first Markdown heading of level 1, or empty; ``# words`` in fenced code is none."""
+    fence = ""  # the signs that opened the block of code around a line
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        elif heading := _HEADING.match(line):
+            return heading[1]
+    return ""
 
 
 def _html(path: Path) -> tuple[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,12 +16,30 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     """``asyncio.run``; in a thread of its own where a loop runs already, as in a notebook.
 
     Args:
-        work: runs to its end before this returns.
+        work: runs to its end before this returns; an interrupt cancels it.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
+    return _in_a_thread(work)
+
+
+def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
+
+    async def main() -> T:
+        task = asyncio.ensure_future(work)
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await task
+
     context = contextvars.copy_context()
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(context.run, asyncio.run, work).result()
+        result = thread.submit(lambda: context.run(asyncio.run, main()))
+        try:
+            return result.result()
+        except KeyboardInterrupt:  # it reaches this thread alone, and leaving waits for the other
+            loop, task = begun.result()
+            with suppress(RuntimeError):  # the work has just ended, and its loop with it
+                loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -14,7 +14,7 @@ from typing import Any
 
 from rag_research import __version__
 from rag_research.config.build import to_dict
-from rag_research.config.compose import compose_experiment
+from rag_research.config.compose import compose_experiment, override
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.corpus import Corpus
 from rag_research.errors import ArtifactError, DataError
@@ -79,6 +79,9 @@ def build_index(
         settings = merged(known["overrides"], settings)
         corpus = _joined(Corpus.load(folder / known["corpus"]), corpus)
     config = compose_experiment(settings)
+    if config.prompts:  # the index may be asked from another working folder
+        settings = merged(settings, [override("prompts", str(Path(config.prompts).absolute()))])
+        config = compose_experiment(settings)
     store = ArtifactStore(folder)
     saved = corpus.save(store)
     opened = _open(folder, config, corpus, store)
@@ -87,7 +90,7 @@ def build_index(
         "version": __version__,
         "corpus": saved.path.relative_to(folder).as_posix(),
         "passages": len(corpus),
-        "overrides": [_from_anywhere(setting) for setting in settings],
+        "overrides": settings,
         "config": {k: v for k, v in to_dict(config).items() if k != "dataset"},
         "counts": dict(opened.index.counts),
     }
@@ -120,12 +123,6 @@ def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
         if not changed:
             raise
         raise ArtifactError(f"{error}\nChanged settings: {'; '.join(changed)}.") from error
-
-
-def _from_anywhere(setting: str) -> str:
-    """A folder of prompts by its whole path: the index may be asked from another folder."""
-    key, _, value = setting.partition("=")
-    return f"{key}={Path(value).absolute()}" if key == "prompts" and value != "null" else setting
 
 
 def merged(earlier: Sequence[str], later: Sequence[str]) -> list[str]:

@@ -167,6 +167,9 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, obj
         ("Intro.\n\n  ```python\n# never closed\n", "page"),
         ("# First\n```\n# a comment\n```\n", "First"),
         ("Say `#` or ``` # here.\n\n# Setting Up\n", "Setting Up"),
+        ("```make``` builds it.\n\n# Setting Up\n\n```\n# a comment\n```\n", "Setting Up"),
+        ("```\n```~~~\n# a comment\n````\n# Setting Up", "Setting Up"),
+        ("#\n\n# Setting Up", "Setting Up"),
     ],
 )
 def test_comments_in_code_are_no_headings(tmp_path: Path, text: str, title: str) -> None:

@@ -119,18 +119,34 @@ def test_a_changed_source_is_taken_over(
     assert "newer.pdf" in run("ask", folder, QUESTION)[1]
 
 
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("mine", "prompts=mine"),
+        ("mine", "++prompts=mine"),
+        ("my own, it's", "prompts='my own, it\\'s'"),
+    ],
+)
 def test_prompts_are_found_from_another_folder(
-    run: Run, indexed: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    indexed: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    setting: str,
 ) -> None:
-    mine = tmp_path / "here" / "mine" / "answer"
+    mine = tmp_path / "here" / name / "answer"
     mine.mkdir(parents=True)
     text = "version: 7\n\n# user\nMine: {{passages}} {{question}}\n"
     (mine / "passages.md").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path / "here")
-    folder = indexed("bm25_rag", ROWS, "prompts=mine")
+    folder = indexed("bm25_rag", ROWS, setting)
     monkeypatch.chdir(tmp_path)
     code, out, _ = run("ask", folder, QUESTION, "--trace")
     assert code == 0 and "Mine: " in out
+    assert run("index", tmp_path / "corpus.jsonl", "--out", folder, "--add")[0] == 0
+    code, out, _ = run("ask", folder, QUESTION, "--trace", "prompts=null")
+    assert code == 0 and "Mine: " not in out
 
 
 def test_a_file_in_place_of_the_folder_is_named(run: Run, tmp_path: Path) -> None:

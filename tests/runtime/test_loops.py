@@ -3,6 +3,8 @@
 import asyncio
 import contextvars
 import json
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,36 @@ def test_inside_and_outside_a_running_loop() -> None:
     assert asyncio.run(as_a_notebook_cell()) == "hello Ines"
     with pytest.raises(LookupError, match="gone"):
         run_async(fail())
+
+
+def test_an_interrupt_of_a_cell_ends_the_work() -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def long() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    def interrupt() -> None:
+        begun.wait()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    async def cell() -> None:
+        # asyncio.run has a handler of its own, a notebook runs its cells with this one.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            run_async(long())
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        asyncio.run(cell())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert cancelled.is_set()
 
 
 def test_an_index_is_built_and_asked_inside_a_running_loop(tmp_path: Path) -> None:

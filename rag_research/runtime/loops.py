@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -35,11 +36,11 @@ def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
 
     context = contextvars.copy_context()
     with ThreadPoolExecutor(1) as thread:
-        result = thread.submit(lambda: context.run(asyncio.run, main()))
         try:
-            return result.result()
+            return thread.submit(lambda: context.run(asyncio.run, main())).result()
         except KeyboardInterrupt:  # it reaches this thread alone, and leaving waits for the other
-            loop, task = begun.result()
-            with suppress(RuntimeError):  # the work has just ended, and its loop with it
+            # No time where the work never began; an error where it, and its loop, has just ended.
+            with suppress(FutureTimeout, RuntimeError):
+                loop, task = begun.result(timeout=1)
                 loop.call_soon_threadsafe(task.cancel)
             raise

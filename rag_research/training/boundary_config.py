@@ -117,6 +117,8 @@ class BoundaryTrainingConfig:
             training texts.
         table_words: words of a new table.
         seed: governs every random choice.
+        threads: CPU threads of one operator; with more than one the same seed does not always
+            give the same weights.
         out: folder of the run: logs, Lightning checkpoints.
         export: file the chosen network is written to, with a card beside; ``None`` exports
             into ``out``.
@@ -133,5 +135,6 @@ class BoundaryTrainingConfig:
     table: str | None = None
     table_words: int = 20_000
     seed: int = 0
+    threads: int = inert(1)
     out: str = inert("runs/boundary")
     export: str | None = inert(None)

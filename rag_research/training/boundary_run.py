@@ -33,11 +33,17 @@ Figures = dict[str, dict[str, float]]
 
 def boundary_parts(config: BoundaryTrainingConfig) -> tuple[BoundaryModule, BoundaryData]:
     """Module and data of a run; reads and encodes the documents."""
+    # Several threads add up a gradient in an order of their own: a seed would give many networks.
+    torch.set_num_threads(config.threads)
     seed_everything(config.seed)
     contextual = config.mode == "contextual"
     encoder = None
     if contextual or config.table is None:
-        settings = {"model": config.model, "precision": config.precision}
+        settings = {
+            "model": config.model,
+            "precision": config.precision,
+            "threads": config.threads,
+        }
         encoder = SentenceEncoder(build(SentenceEncoder.Config, settings))
     data = BoundaryData(
         config.data,

@@ -5,7 +5,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,6 +91,17 @@ def settings(toy_folder: Path, toy_table: Path, tmp_path: Path) -> list[str]:
         "trainer.epochs=4",
         f"out={tmp_path / 'run'}",
     ]
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """PyTorch works on two threads until someone says otherwise."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -90,11 +90,13 @@ def test_resume_goes_on_where_it_stopped(
     assert all(torch.equal(value, resumed[name]) for name, value in whole.items())
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_same_seed_same_network(command: ModuleType, settings: list[str], tmp_path: Path) -> None:
     states = []
     for name in ("a", "b"):
         words = [*settings, f"out={tmp_path / name}", "trainer.epochs=2"]
         assert command.main(words) == 0
+        assert torch.get_num_threads() == 1
         states.append(load_checkpoint(str(tmp_path / name / "boundary.safetensors")).network)
     pairs = zip(states[0].parameters(), states[1].parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)

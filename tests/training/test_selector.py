@@ -319,20 +319,16 @@ def test_errors_have_words(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_same_seed_same_network(
     command: ModuleType, selector_settings: list[str], tmp_path: Path
 ) -> None:
-    before = torch.get_num_threads()
     states = []
-    try:
-        for name in ("a", "b"):
-            torch.set_num_threads(2)
-            words = [*selector_settings, f"out={tmp_path / name}", "trainer.epochs=2"]
-            assert command.main(words) == 0
-            assert torch.get_num_threads() == 1  # what two add up is not the same each time
-            states.append(load_selector(str(tmp_path / name / "selector.safetensors")).network)
-    finally:
-        torch.set_num_threads(before)
+    for name in ("a", "b"):
+        words = [*selector_settings, f"out={tmp_path / name}", "trainer.epochs=2"]
+        assert command.main(words) == 0
+        assert torch.get_num_threads() == 1  # what two add up is not the same each time
+        states.append(load_selector(str(tmp_path / name / "selector.safetensors")).network)
     pairs = zip(states[0].parameters(), states[1].parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 

@@ -13,7 +13,6 @@ import sys
 
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
-from rag_research.errors import RagResearchError
 from rag_research.evaluation.path_config import RetrievalConfig
 from rag_research.evaluation.rankings import (
     choose_gold_questions,
@@ -23,37 +22,33 @@ from rag_research.evaluation.rankings import (
 )
 from rag_research.registry import DATASETS, ENCODERS
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.exit_codes import exit_code
+
+
+def run(arguments: list[str]) -> int:
+    """Index, search, print the tables."""
+    settings = [argument.lstrip("-") for argument in arguments]
+    config = build(RetrievalConfig, compose_dict(settings, "retrieval"))
+    dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
+    encoder = ENCODERS.get(config.encoder.name)(config.encoder)
+    if config.selectors:
+        from rag_research.evaluation.path_run import compare_paths
+
+        print(compare_paths(config, dataset, encoder))
+        return 0
+    questions = choose_gold_questions(dataset.questions, config)
+    retrievers = passage_retrievers(dataset, config.dense, encoder, ArtifactStore(config.run.store))
+    evaluation = config.evaluation
+    scores = score_retrievers(
+        retrievers, questions, evaluation.recall_at, evaluation.bootstrap_samples, config.seed
+    )
+    print(retrieval_table(dataset, scores))
+    return 0
 
 
 def main(arguments: list[str]) -> int:
-    """Index, search, print the tables."""
-    try:
-        settings = [argument.lstrip("-") for argument in arguments]
-        config = build(RetrievalConfig, compose_dict(settings, "retrieval"))
-        dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
-        encoder = ENCODERS.get(config.encoder.name)(config.encoder)
-        if config.selectors:
-            from rag_research.evaluation.path_run import compare_paths
-
-            print(compare_paths(config, dataset, encoder))
-            return 0
-        questions = choose_gold_questions(dataset.questions, config)
-        retrievers = passage_retrievers(
-            dataset, config.dense, encoder, ArtifactStore(config.run.store)
-        )
-        evaluation = config.evaluation
-        scores = score_retrievers(
-            retrievers,
-            questions,
-            evaluation.recall_at,
-            evaluation.bootstrap_samples,
-            config.seed,
-        )
-    except RagResearchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(retrieval_table(dataset, scores))
-    return 0
+    """:func:`run`, errors in words."""
+    return exit_code(lambda: run(arguments))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
-from rag_research.errors import RagResearchError
 from rag_research.evaluation.equal_lengths import equal_length_pieces
 from rag_research.evaluation.segmentation import (
     SegmentationConfig,
@@ -26,6 +25,7 @@ from rag_research.evaluation.span_recall import (
     recall_table,
     span_recall,
 )
+from rag_research.runtime.exit_codes import exit_code
 
 
 def intrinsic(config: SegmentationConfig) -> str:
@@ -52,18 +52,19 @@ def extrinsic(config: SegmentationConfig) -> str:
     )
 
 
-def main(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Print the tables that the settings ask for."""
-    try:
-        words = [argument.lstrip("-") for argument in arguments]
-        config = build(SegmentationConfig, compose_dict(words, name="segmentation"))
-        for wanted, table in ((config.folder, intrinsic), (config.passages, extrinsic)):
-            if wanted is not None:
-                print(table(config), end="\n\n")
-    except RagResearchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    words = [argument.lstrip("-") for argument in arguments]
+    config = build(SegmentationConfig, compose_dict(words, name="segmentation"))
+    for wanted, table in ((config.folder, intrinsic), (config.passages, extrinsic)):
+        if wanted is not None:
+            print(table(config), end="\n\n")
     return 0
+
+
+def main(arguments: list[str]) -> int:
+    """:func:`run`, errors in words."""
+    return exit_code(lambda: run(arguments))
 
 
 if __name__ == "__main__":

@@ -11,40 +11,41 @@ import sys
 from pathlib import Path
 
 from rag_research.config.compose import compose_experiment
-from rag_research.errors import RagResearchError
 from rag_research.evaluation.rankings import choose_gold_questions
 from rag_research.evaluation.stages import as_threadrag, score_stages, stage_ranks, stages_table
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.exit_codes import exit_code
 from rag_research.systems.assemble import build_parts, build_system
 
 
-def main(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Index, look after each stage, print the table."""
-    try:
-        settings = [argument.lstrip("-") for argument in arguments]
-        config = compose_experiment(["system=threadrag", *settings])
-        dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
-        store = ArtifactStore(config.run.store)
-        system = as_threadrag(build_system(config, build_parts(config, store)))
-        index = system.index(dataset.corpus, store)
-        questions = choose_gold_questions(dataset.questions, config)
-        ranks = [stage_ranks(system, index, question) for question in questions]
-        scored = score_stages(
-            ranks, config.evaluation.recall_at, config.evaluation.bootstrap_samples, config.seed
-        )
-        if config.run.out:
-            folder = Path(config.run.out)
-            folder.mkdir(parents=True, exist_ok=True)
-            rows = ({"id": r.question, "rankings": r.rankings, "gold": r.gold} for r in ranks)
-            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            (folder / "stages.jsonl").write_text(text, encoding="utf-8")
-    except RagResearchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    settings = [argument.lstrip("-") for argument in arguments]
+    config = compose_experiment(["system=threadrag", *settings])
+    dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
+    store = ArtifactStore(config.run.store)
+    system = as_threadrag(build_system(config, build_parts(config, store)))
+    index = system.index(dataset.corpus, store)
+    questions = choose_gold_questions(dataset.questions, config)
+    ranks = [stage_ranks(system, index, question) for question in questions]
+    scored = score_stages(
+        ranks, config.evaluation.recall_at, config.evaluation.bootstrap_samples, config.seed
+    )
+    if config.run.out:
+        folder = Path(config.run.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = ({"id": r.question, "rankings": r.rankings, "gold": r.gold} for r in ranks)
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / "stages.jsonl").write_text(text, encoding="utf-8")
     print(f"{dataset.name}: {len(dataset.corpus)} passages, {len(ranks)} questions")
     print(stages_table(scored))
     return 0
+
+
+def main(arguments: list[str]) -> int:
+    """:func:`run`, errors in words."""
+    return exit_code(lambda: run(arguments))
 
 
 if __name__ == "__main__":

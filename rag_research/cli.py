@@ -27,7 +27,7 @@ from rag_research.commands import (
     reproduce,
     sweep,
 )
-from rag_research.errors import RagResearchError
+from rag_research.runtime.exit_codes import exit_code
 
 _COMMANDS = (
     index,
@@ -67,23 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognised: {' '.join(stray or rest)}")
     if rest:
         chosen.settings = [*chosen.settings, *rest]
-    try:
-        code = int(chosen.run(chosen))
-        sys.stdout.flush()
-        return code
-    except RagResearchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a full disk, no permission, a file in place of a folder
-        where = f": {error.filename}" if error.filename else ""
-        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on with what is left", file=sys.stderr)
-        return 130
+    return exit_code(lambda: int(chosen.run(chosen)))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytorch_lightning as pl
 
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
-from rag_research.errors import RagResearchError
+from rag_research.runtime.exit_codes import exit_code
 from rag_research.training.resuming import check_resume
 from rag_research.training.trainers import Figures, train_and_export
 
@@ -35,21 +34,21 @@ def train_command(
         export: takes module, data and configuration.
 
     Returns:
-        0, or 2 after an error, which is printed.
+        The exit code; see :func:`exit_code`.
     """
-    try:
+
+    def train() -> int:
         words = [argument.lstrip("-") for argument in arguments]
         config = build(schema, compose_dict(words, name=name))
         check_resume(config)
         module, data = parts(config)
         done = train_and_export(module, data, config, monitor, export)
-    except RagResearchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if done is None:  # a debug run
+        if done is None:  # a debug run
+            return 0
+        path, figures = done
+        print(path)
+        for dataset, found in figures.items():
+            print(dataset, " ".join(f"{figure}={value}" for figure, value in found.items()))
         return 0
-    path, figures = done
-    print(path)
-    for dataset, found in figures.items():
-        print(dataset, " ".join(f"{figure}={value}" for figure, value in found.items()))
-    return 0
+
+    return exit_code(train)

@@ -9,6 +9,7 @@ judged or the budget ran out, and with 2 if the runs cannot be compared.
 import sys
 
 from rag_research.cli import main
+from rag_research.commands import plain_words
 
 if __name__ == "__main__":
-    sys.exit(main(["judge", *(word.lstrip("-") for word in sys.argv[1:])]))
+    sys.exit(main(["judge", *plain_words(sys.argv[1:])]))

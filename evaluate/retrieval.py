@@ -22,12 +22,11 @@ from rag_research.evaluation.rankings import (
 )
 from rag_research.registry import DATASETS, ENCODERS
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.runtime.exit_codes import exit_code
+from rag_research.runtime.exit_codes import run_script
 
 
-def run(arguments: list[str]) -> int:
+def run(settings: list[str]) -> int:
     """Index, search, print the tables."""
-    settings = [argument.lstrip("-") for argument in arguments]
     config = build(RetrievalConfig, compose_dict(settings, "retrieval"))
     dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
     encoder = ENCODERS.get(config.encoder.name)(config.encoder)
@@ -47,8 +46,8 @@ def run(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """:func:`run`, errors in words."""
-    return exit_code(lambda: run(arguments))
+    """:func:`run`, with help and errors in words."""
+    return run_script(__doc__, run, arguments)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ with 2 if the run could not be done.
 import sys
 
 from rag_research.cli import main
+from rag_research.commands import plain_words
 
 if __name__ == "__main__":
-    sys.exit(main(["evaluate", *(word.lstrip("-") for word in sys.argv[1:])]))
+    sys.exit(main(["evaluate", *plain_words(sys.argv[1:])]))

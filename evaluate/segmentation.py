@@ -25,7 +25,7 @@ from rag_research.evaluation.span_recall import (
     recall_table,
     span_recall,
 )
-from rag_research.runtime.exit_codes import exit_code
+from rag_research.runtime.exit_codes import run_script
 
 
 def intrinsic(config: SegmentationConfig) -> str:
@@ -52,10 +52,9 @@ def extrinsic(config: SegmentationConfig) -> str:
     )
 
 
-def run(arguments: list[str]) -> int:
+def run(settings: list[str]) -> int:
     """Print the tables that the settings ask for."""
-    words = [argument.lstrip("-") for argument in arguments]
-    config = build(SegmentationConfig, compose_dict(words, name="segmentation"))
+    config = build(SegmentationConfig, compose_dict(settings, name="segmentation"))
     for wanted, table in ((config.folder, intrinsic), (config.passages, extrinsic)):
         if wanted is not None:
             print(table(config), end="\n\n")
@@ -63,8 +62,8 @@ def run(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """:func:`run`, errors in words."""
-    return exit_code(lambda: run(arguments))
+    """:func:`run`, with help and errors in words."""
+    return run_script(__doc__, run, arguments)
 
 
 if __name__ == "__main__":

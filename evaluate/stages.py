@@ -15,13 +15,12 @@ from rag_research.evaluation.rankings import choose_gold_questions
 from rag_research.evaluation.stages import as_threadrag, score_stages, stage_ranks, stages_table
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
-from rag_research.runtime.exit_codes import exit_code
+from rag_research.runtime.exit_codes import run_script
 from rag_research.systems.assemble import build_parts, build_system
 
 
-def run(arguments: list[str]) -> int:
+def run(settings: list[str]) -> int:
     """Index, look after each stage, print the table."""
-    settings = [argument.lstrip("-") for argument in arguments]
     config = compose_experiment(["system=threadrag", *settings])
     dataset = DATASETS.get(config.dataset.name)(config.dataset).load()
     store = ArtifactStore(config.run.store)
@@ -44,8 +43,8 @@ def run(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """:func:`run`, errors in words."""
-    return exit_code(lambda: run(arguments))
+    """:func:`run`, with help and errors in words."""
+    return run_script(__doc__, run, arguments)
 
 
 if __name__ == "__main__":

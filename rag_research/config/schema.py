@@ -7,6 +7,7 @@ component's own file.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal
 
 from rag_research.config.build import inert, slot
@@ -18,6 +19,7 @@ from rag_research.registry import (
     RERANKERS,
     SYSTEMS,
 )
+from rag_research.runtime.seeding import check_seed_and_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,17 @@ class BudgetConfig:
     input_price: float = inert(0.0)
     output_price: float = inert(0.0)
 
+    def __post_init__(self) -> None:
+        for name in ("calls", "tokens", "money", "input_price", "output_price"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < inf:
+                raise ValueError(f"{name}: got {value}, expected 0 or more.")
+        if self.money is not None and not (self.input_price or self.output_price):
+            raise ValueError(
+                f"money: got {self.money} without prices, which limits nothing. Set input_price "
+                "and output_price, in money per million tokens, or limit tokens or calls."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
@@ -52,6 +65,14 @@ class EvaluationConfig:
     metrics: tuple[str, ...] = ("exact_match", "substring_match", "token_f1", "answer_length")
     recall_at: tuple[int, ...] = (2, 5)
     bootstrap_samples: int = 1000
+
+    def __post_init__(self) -> None:
+        if min(self.recall_at, default=1) < 1:
+            raise ValueError(f"recall_at: got {list(self.recall_at)}, expected cut-offs from 1.")
+        if self.bootstrap_samples < 1:
+            raise ValueError(
+                f"bootstrap_samples: got {self.bootstrap_samples}, expected at least 1."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +147,8 @@ class ExperimentConfig:
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     run: RunConfig = field(default_factory=RunConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
+
+    def __post_init__(self) -> None:
+        check_seed_and_threads(self.seed, self.threads)
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"limit: got {self.limit}, expected at least 1.")

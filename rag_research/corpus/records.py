@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from rag_research.errors import DataError, did_you_mean
 from rag_research.types import Triplet
 
 SHOWN_CHARACTERS = 60
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,9 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 def json_rows(path: Path) -> Iterator[Row]:
     """Rows of JSON lines or of one JSON array, whichever ``path`` holds, plain or gzip.
 
+    Half a character (a lone surrogate, which JSON can spell) becomes the replacement character:
+    no file could hold it, and no server takes it.
+
     Raises:
         DataError: names file and line of what is not JSON or not a mapping.
     """
@@ -187,11 +193,15 @@ def _is_gzip(path: Path) -> bool:
 def _parse(path: Path, number: int, line: str) -> tuple[Any, str]:
     where = f"{path}, line {number}"
     try:
-        return json.loads(line), where
+        return _whole(json.loads(line), line), where
     except json.JSONDecodeError as error:
         raise DataError(
             f"{where}: not JSON at column {error.colno} ({error.msg}): "
             f"{line[:SHOWN_CHARACTERS]!r}. Correct or remove the line."
+        ) from error
+    except ValueError as error:  # Python reads no integer of more than 4300 digits
+        raise DataError(
+            f"{where}: cannot be read ({error}). Correct or remove the line."
         ) from error
 
 
@@ -199,15 +209,32 @@ def _array_rows(path: Path) -> Iterator[Row]:
     numbered = list(lines(path))
     text = "\n".join(line for _, line in numbered)
     try:
-        values = json.loads(text)
+        values = _whole(json.loads(text), text)
     except json.JSONDecodeError as error:
         number, line = numbered[error.lineno - 1]
         raise DataError(
             f"{path}, line {number}: not JSON at column {error.colno} ({error.msg}): "
             f"{line[max(error.colno - 30, 0) :][:SHOWN_CHARACTERS]!r}. Correct the file."
         ) from error
+    except ValueError as error:
+        raise DataError(f"{path}: cannot be read ({error}). Correct the file.") from error
     for position, value in enumerate(values, 1):
         yield _mapping(value, f"{path}, item {position}")
+
+
+def _whole(value: Any, text: str) -> Any:
+    """``value``, which was read from ``text``, without halves of characters."""
+    return _mended(value) if _ESCAPED_HALF.search(text) else value
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in value.items()}
+    return value
 
 
 def _mapping(value: Any, where: str) -> Row:

@@ -28,12 +28,14 @@ class Plan:
         configs: run -> configuration, the full system first.
         questions: ablation -> the first line of its file.
         unchanged: ablations that change nothing about this system.
+        chosen: the ablations asked for, where not all of them are.
     """
 
     system: str
     configs: Mapping[str, ExperimentConfig]
     questions: Mapping[str, str]
     unchanged: Sequence[str]
+    chosen: Sequence[str]
 
 
 def run_command(words: Sequence[str], form: str = "text") -> int:
@@ -73,6 +75,7 @@ def run_command(words: Sequence[str], form: str = "text") -> int:
                 unchanged=plan.unchanged,
                 samples=full.evaluation.bootstrap_samples,
                 directory=directory,
+                chosen=plan.chosen,
             )
             study.save()
             print(study.show(form))
@@ -92,16 +95,17 @@ def make_plan(words: Sequence[str]) -> Plan:
     full = compose_experiment(settings)
     option, files = ablation_files(settings, full)
     check_known("ablations", chosen["ablations"], files)
-    names = chosen["ablations"] or list(files)
+    names = list(dict.fromkeys(chosen["ablations"] or files))
+    some = names if set(names) < set(files) else []
     configs, questions, unchanged = {FULL: full}, {}, []
-    for name in dict.fromkeys(names):
+    for name in names:
         config = compose_experiment([*settings, f"ablation/{files[name].parent.name}={name}"])
         if fingerprint(config) == fingerprint(full):
             unchanged.append(name)
             continue
         first = files[name].read_text(encoding="utf-8").partition("\n")[0]
         configs[name], questions[name] = config, first.lstrip("# ").strip()
-    return Plan(option, configs, questions, unchanged)
+    return Plan(option, configs, questions, unchanged, some)
 
 
 def ablation_files(

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rag_research.config.fingerprint import fingerprint
 from rag_research.evaluation.costs import Calls, calls_of, cost_sheet
 from rag_research.evaluation.paired import Gap, gaps_to
 from rag_research.evaluation.records import write_text
@@ -20,6 +21,7 @@ from rag_research.trace import plain
 FILE = "ablation.json"
 FORMAT = 1
 FULL = "full"
+_LONGEST_NAME = 120  # characters; file systems take names of 255 bytes
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class AblationStudy:
         unchanged: ablations left out because they change nothing about this system.
         samples: bootstrap resamples.
         directory: holds a folder for each run.
+        chosen: the ablations that were asked for, where not all of the system were. Such a study
+            has files of its own beside those of the study of all.
     """
 
     system: str
@@ -43,6 +47,7 @@ class AblationStudy:
     unchanged: Sequence[str]
     samples: int
     directory: Path
+    chosen: Sequence[str] = ()
 
     @cached_property
     def gaps(self) -> list[Gap]:
@@ -107,6 +112,7 @@ class AblationStudy:
             "differences": [plain(gap) for gap in self.gaps],
             "calls": plain(sum(self.calls.values(), Calls())),
             "unchanged": list(self.unchanged),
+            "chosen": list(self.chosen),
         }
 
     def show(self, form: str) -> str:
@@ -116,7 +122,11 @@ class AblationStudy:
         return render(self.sheets(), form)
 
     def save(self) -> None:
-        """Write ``ablation.json`` and ``ablation.md``."""
+        """Write ``ablation.json`` and ``ablation.md``, or ``ablation-CHOSEN.json`` and ``.md``."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        write_text(self.directory / FILE, self.show("json") + "\n")
-        write_text(self.directory / "ablation.md", self.show("markdown") + "\n")
+        names = "+".join(sorted(self.chosen))
+        if len(names) > _LONGEST_NAME:
+            names = fingerprint(sorted(self.chosen))
+        file = self.directory / (f"ablation-{names}.json" if names else FILE)
+        write_text(file, self.show("json") + "\n")
+        write_text(file.with_suffix(".md"), self.show("markdown") + "\n")

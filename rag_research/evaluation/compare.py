@@ -87,11 +87,23 @@ def metric_of(column: str) -> Metric:
     return metric
 
 
+def bootstrap_samples(run: Results) -> int:
+    """``evaluation.bootstrap_samples`` of a finished run; the default where it names none."""
+    settings = run.provenance.get("config", {}).get("evaluation", {})
+    return int(settings.get("bootstrap_samples", 1000))
+
+
 def comparison(results: Sequence[Results], columns: Sequence[str] = _COMPARED) -> str:
-    """Each later run against the first, as lines of text; empty for a single run."""
+    """Each later run against the first, as lines of text; empty for a single run.
+
+    Args:
+        results: finished runs; the configuration of the first says how many resamples.
+        columns: which columns to compare.
+    """
     lines = []
     for other in results[1:]:
-        for column, difference in compare(other, results[0], columns).items():
+        found = compare(other, results[0], columns, bootstrap_samples(results[0]))
+        for column, difference in found.items():
             gap = difference.interval
             lines.append(
                 f"{other.name} - {results[0].name}, {column}: {100 * gap.mean:+.1f} "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rag_research.errors import ConfigError
 from rag_research.evaluation.comparable import require_comparable, under_distinct_names
+from rag_research.evaluation.compare import bootstrap_samples
 from rag_research.evaluation.costs import cost_sheet
 from rag_research.evaluation.paired import gaps_to, pooled_gaps
 from rag_research.evaluation.results import Results
@@ -32,7 +32,7 @@ def run_command(directories: Sequence[Path | str], form: str = "text") -> int:
         DataError: a run has no results, or runs cannot be compared.
     """
     runs = load_runs(directories)
-    samples = int(_evaluation(runs[0]).get("bootstrap_samples", 1000))
+    samples = bootstrap_samples(runs[0])
     gaps = gaps_to(runs[0], runs[1:], samples)
     if form == "json":
         value = {
@@ -81,7 +81,7 @@ def pooled_command(
         (Results.load(Path(run)), Results.load(Path(other)))
         for run, other in zip(directories, minus, strict=True)
     ]
-    samples = int(_evaluation(pairs[0][0]).get("bootstrap_samples", 1000))
+    samples = bootstrap_samples(pairs[0][0])
     gaps = pooled_gaps(pairs, samples)
     run, other = under_distinct_names(pairs[0])
     if form == "json":
@@ -112,8 +112,3 @@ def load_runs(directories: Sequence[Path | str]) -> list[Results]:
     runs = [Results.load(path) for path in paths]
     require_comparable(runs)
     return under_distinct_names(runs)
-
-
-def _evaluation(run: Results) -> dict[str, Any]:
-    config: dict[str, Any] = run.provenance.get("config", {})
-    return dict(config.get("evaluation", {}))

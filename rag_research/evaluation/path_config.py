@@ -22,3 +22,8 @@ class RetrievalConfig(ExperimentConfig):
 
     selectors: tuple[str, ...] = ()
     training: SelectorDataConfig | None = None
+
+    def __post_init__(self) -> None:
+        ExperimentConfig.__post_init__(self)
+        if not self.evaluation.recall_at:
+            raise ValueError("evaluation.recall_at: expected at least one cut-off.")

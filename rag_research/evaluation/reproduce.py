@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rag_research.config.build import build, to_dict
 from rag_research.config.fingerprint import canonical_json
 from rag_research.config.schema import ExperimentConfig
@@ -22,6 +20,7 @@ from rag_research.errors import ConfigError, DataError
 from rag_research.evaluation.costs import calls_of
 from rag_research.evaluation.results import FILE, Results
 from rag_research.evaluation.runner import evaluate
+from rag_research.evaluation.yaml_values import yaml_value
 from rag_research.systems.assemble import Models
 from rag_research.trace import plain
 
@@ -43,6 +42,7 @@ class Reproduction:
         inputs: what went in differently: configuration, data, models, prompts, metrics.
         context: what else differs: code, packages, machine.
         compared: what was compared and is the same.
+        missing: files of the original that are gone, so that they were not compared.
     """
 
     original: Results
@@ -51,6 +51,7 @@ class Reproduction:
     inputs: Sequence[str]
     context: Sequence[str]
     compared: Sequence[str]
+    missing: Sequence[str] = ()
 
     @property
     def same(self) -> bool:
@@ -64,13 +65,22 @@ class Reproduction:
             f"questions, {calls.asked} LLM calls, {calls.reused} of them from the store.",
             *(f"same     {line}" for line in self.compared),
             *(f"DIFFERS  {line}" for line in (*self.outcome, *self.inputs)),
+            *(f"note     {file} is not beside {FILE}: not compared" for file in self.missing),
             *(f"note     {line}" for line in self.context),
+            self._verdict(),
         ]
-        if self.same:
-            lines.append("Reproduced: predictions and figures are the same, byte for byte.")
-        else:
-            lines.append(f"NOT REPRODUCED: {len(self.outcome) + len(self.inputs)} differences.")
         return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        if not self.same:
+            return f"NOT REPRODUCED: {len(self.outcome) + len(self.inputs)} differences."
+        if not self.missing:
+            return "Reproduced: predictions and figures are the same, byte for byte."
+        same = "only the figures" if PREDICTIONS in self.missing else "predictions and figures"
+        return (
+            f"Reproduced in part: {same} are known to be the same; "
+            f"{' and '.join(self.missing)} could not be compared."
+        )
 
 
 def run_command(source: Path, settings: Sequence[str] = ()) -> int:
@@ -146,6 +156,9 @@ def compare_runs(original: Results, again: Results) -> Reproduction:
         inputs=[*_input_differences(original, again), *_facts(original, again, _INPUTS)],
         context=list(_facts(original, again, _CONTEXT)),
         compared=[name for name, lines in checks if not lines],
+        missing=[
+            file for file in (PREDICTIONS, FAILURES) if not (original.directory / file).is_file()
+        ],
     )
 
 
@@ -154,8 +167,7 @@ def _checks(original: Results, again: Results) -> Iterator[tuple[str, list[str]]
     for file in (PREDICTIONS, FAILURES):
         before, after = (_lines(run, file) for run in (original, again))
         if before is None:
-            yield f"{file} is not beside {FILE}: not compared", []
-            continue
+            continue  # named as missing
         pairs = itertools.zip_longest(before, after or ())
         places = [str(n) for n, (mine, theirs) in enumerate(pairs, 1) if mine != theirs]
         size = f"{file}, {len(before)} lines"
@@ -230,8 +242,10 @@ def _free(folder: Path) -> Path:
 def _set(values: dict[str, Any], setting: str) -> None:
     key, equals, text = setting.partition("=")
     *path, last = key.split(".")
+    value = yaml_value(key, text)
+    inner: Any = values
     for name in path:
-        values = values.setdefault(name, {})
-    if not equals or not isinstance(values, dict):
+        inner = inner.setdefault(name, {}) if isinstance(inner, dict) else None
+    if not equals or not isinstance(inner, dict):
         raise ConfigError(f"{setting}: expected a dotted key of the configuration and a value.")
-    values[last] = yaml.safe_load(text)
+    inner[last] = value

@@ -20,6 +20,7 @@ from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.dataset import Dataset
 from rag_research.errors import ConfigError
 from rag_research.evaluation.asking import ask
+from rag_research.evaluation.metrics import columns
 from rag_research.evaluation.reporting import Run, report
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.wandb_log import log_run, scalars
@@ -57,6 +58,7 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
         RagResearchError: data, configuration or models cannot be used, a metric fails, or the
             budget ends while indexing. A failing question does not raise; it is counted.
     """
+    columns(config.evaluation)  # a metric that is none, before anything is paid for
     seed_everything(config.seed)
     clock = [resources()]
     dataset: Dataset = DATASETS.get(config.dataset.name)(config.dataset).load()

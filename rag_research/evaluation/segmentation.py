@@ -10,6 +10,7 @@ from pathlib import Path
 from rag_research.config.build import build, inert
 from rag_research.corpus.segmented import SegmentedDocument, read_segmented, segmented_file
 from rag_research.embed.sentence_encoder import SentenceEncoder
+from rag_research.errors import DataError
 from rag_research.evaluation.segmentation_peers import EmbeddingDepth, SemanticChunker, TextTiling
 from rag_research.extract.boundary import Boundary
 from rag_research.extract.cut_scores import BoundaryScores, score_cuts
@@ -118,9 +119,17 @@ def score_set(segmenter: Segmenter, documents: Sequence[SegmentedDocument]) -> S
 
 
 def read_set(config: SegmentationConfig, name: str) -> list[SegmentedDocument]:
-    """The documents of one set, at most ``limit``."""
+    """The documents of one set, at most ``limit``.
+
+    Raises:
+        DataError: there is none.
+    """
     assert config.folder is not None
-    return list(read_segmented(segmented_file(Path(config.folder), name)))[: config.limit]
+    file = segmented_file(Path(config.folder), name)
+    documents = list(read_segmented(file))[: config.limit]
+    if not documents:
+        raise DataError(f"{file}: no document, limit is {config.limit}.")
+    return documents
 
 
 def segmentation_table(rows: Mapping[str, Mapping[str, SetScores]]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rag_research.corpus.records import Row, existing, json_rows
 from rag_research.embed.base import Encoder
+from rag_research.errors import DataError
 from rag_research.evaluation.equal_lengths import mean_words
 from rag_research.extract.spans import Interval, check_tiling
 from rag_research.runtime.weights import resolve_model
@@ -58,6 +59,9 @@ def read_evidence(
             2WikiMultihopQA publish it.
         dataset: rows with another ``dataset`` are left out; rows without one are kept.
         questions: the first ones.
+
+    Raises:
+        DataError: there is none.
     """
     documents: dict[str, int] = {}
     found: list[EvidenceQuestion] = []
@@ -80,6 +84,8 @@ def read_evidence(
                 if (title, index) in facts and start < end:
                     gold.add((number, (start, end)))
         found.append(EvidenceQuestion(row.text("question"), tuple(sorted(gold))))
+    if not found:
+        raise DataError(f"{path}: no question of the data set {dataset!r}; asked for {questions}.")
     return list(documents), found
 
 

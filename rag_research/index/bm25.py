@@ -21,7 +21,7 @@ from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.types import Hit
 
 STAGE = "bm25-index"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

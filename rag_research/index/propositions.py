@@ -122,19 +122,25 @@ def search_globally(
 ) -> Selection:
     """All hits of all queries in one pool, ranked by similarity, cut by ``budget``.
 
-    The pool is deepened until the budget is met or the collection ends.
+    The pool is deepened until the budget is met and no hit beyond the depth could come before
+    the last proposition that was chosen, or the collection ends.
     """
     depth = FIRST_DEPTH
     while True:
-        pool = _merge(retriever.search(queries, depth))
+        lists = retriever.search(queries, depth)
+        pool = _merge(lists)
         selection = budget(pool, propositions, k)
-        if (
-            len(selection.sources) >= k
-            or depth >= len(propositions)
-            or len(pool) > len(selection.propositions)
-        ):
+        met = len(selection.sources) >= k or len(pool) > len(selection.propositions)
+        if depth >= len(propositions) or (met and not _hides(lists, depth, selection)):
             return selection
         depth *= 4
+
+
+def _hides(lists: Sequence[Sequence[Hit]], depth: int, selection: Selection) -> bool:
+    """Whether a list that ``depth`` cut may go on with hits before the last one chosen."""
+    last = max((-hit.score, hit.id) for hit in selection.propositions)
+    ends = [hits[-1] for hits in lists if len(hits) >= depth]
+    return any((-end.score, end.id) < last for end in ends)
 
 
 def search_per_query(

@@ -49,7 +49,8 @@ class CachedLLM:
     """Answers a request it has seen before from a file, and asks the model otherwise.
 
     Several processes may share the file. Two equal requests at the same time run the model
-    once. Failures are not kept, nor are replies that ``request.accept`` refuses.
+    once. Failures are not kept, nor are replies that ``request.accept`` refuses. A row that
+    cannot be read, of another version of this package, counts as none.
 
     Args:
         llm: what answers when the file does not.
@@ -133,14 +134,17 @@ class CachedLLM:
             row = self._connection.execute(
                 "SELECT completion FROM completions WHERE key = ?", (key,)
             ).fetchone()
-        return None if row is None else Completion(**json.loads(row[0]))
+        try:
+            return None if row is None else Completion(**json.loads(row[0]))
+        except (TypeError, ValueError):  # another version wrote it; the new reply replaces it
+            return None
 
     def _store(self, key: str, request: Request, completion: Completion) -> None:
         model = self.identity.get("model", self.identity.get("backend", ""))
         text = json.dumps(dataclasses.asdict(completion))  # ASCII: any text survives
         with self._guarded():
             self._connection.execute(
-                "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO completions VALUES (?, ?, ?, ?, ?)",
                 (key, request.prompt, model, text, time.time()),
             )
 

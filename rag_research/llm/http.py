@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, fields
 from email.utils import parsedate_to_datetime
+from math import inf
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -41,6 +43,9 @@ class Endpoint:
         retries: tries after the first one.
         concurrency: most connections at once; further requests wait.
         backoff: seconds before the first retry; doubled each time, at most 60, jittered.
+
+    Raises:
+        ConfigError: an address nothing can be sent to, or a number out of its range.
     """
 
     base_url: str
@@ -51,11 +56,19 @@ class Endpoint:
     backoff: float
 
     def __post_init__(self) -> None:
-        if urlsplit(self.base_url).scheme not in ("http", "https"):
+        if not _is_address(self.base_url):
+            shown = re.sub("//.*@", "//", self.base_url)  # without user name and password
             raise ConfigError(
-                f"base_url: got {self.base_url!r}, expected something like "
-                "'http://localhost:8000/v1'."
+                f"base_url: got {shown!r}, expected http or https, a host and, if need be, a "
+                "port up to 65535, something like 'http://localhost:8000/v1'."
             )
+        for name, least in (("retries", 0), ("concurrency", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}: got {getattr(self, name)}, expected at least {least}.")
+        if not 0 < self.timeout < inf:
+            raise ConfigError(f"timeout: got {self.timeout}, expected seconds above 0.")
+        if not 0 <= self.backoff < inf:
+            raise ConfigError(f"backoff: got {self.backoff}, expected seconds, 0 or more.")
 
     @classmethod
     def of(cls, config: Any) -> Endpoint:
@@ -121,7 +134,8 @@ class JsonClient:
 
         Raises:
             RefusedError: the server refused the request.
-            LLMError: every try failed.
+            LLMError: every try failed, or the request cannot be sent.
+            ConfigError: the key has signs that no key has.
         """
         reason, patience = "", 1
         for attempt in range(self.endpoint.retries + 1):
@@ -147,28 +161,50 @@ class JsonClient:
     async def _try(
         self, path: str, body: Mapping[str, Any], read: Callable[[Any], T], timeout: float
     ) -> T:
-        httpx = self._httpx
-        client = await self._client_of_loop()
-        url = self.endpoint.base_url.rstrip("/") + path
-        key = os.environ.get(self.endpoint.api_key_env, "").strip()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        try:
-            # Waiting for a free connection is no failure, so it has no time limit.
-            limit = httpx.Timeout(timeout, pool=None)
-            response = await client.post(url, json=body, headers=headers, timeout=limit)
-        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL) as error:
-            raise LLMError(f"{self.endpoint.shown}{path}: {error}. Check base_url.") from error
-        except httpx.RequestError as error:  # lost, late, or not decodable
-            late = isinstance(error, httpx.TimeoutException)
-            raise _TryAgain(f"{type(error).__name__} {error}".strip(), late=late) from error
+        key = self._key()
+        response = await self._send(path, body, key, timeout)
         if not response.is_success:
             raise self._failure(path, response, key)
         try:
             return read(response.json())
         except (ValueError, LookupError, TypeError, AttributeError) as error:
+            problem = _masked(repr(error), key)
             raise _TryAgain(
-                f"an answer that cannot be read ({error!r}): {self._excerpt(response, key)}"
+                f"an answer that cannot be read ({problem}): {self._excerpt(response, key)}"
             ) from error
+
+    def _key(self) -> str:
+        name = self.endpoint.api_key_env
+        key = os.environ.get(name, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError(
+                f"The environment variable {name} holds no usable key: there is a line break or "
+                "another sign in it that no key has, perhaps a typographic quotation mark. Set "
+                "it to the key alone."
+            )
+        return key
+
+    async def _send(
+        self, path: str, body: Mapping[str, Any], key: str, timeout: float
+    ) -> httpx.Response:
+        httpx = self._httpx
+        client = await self._client_of_loop()
+        url = self.endpoint.base_url.rstrip("/") + path
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        where = f"POST {self.endpoint.shown}{path}"
+        try:
+            # Waiting for a free connection is no failure, so it has no time limit.
+            limit = httpx.Timeout(timeout, pool=None)
+            return await client.post(url, json=body, headers=headers, timeout=limit)
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL) as error:
+            # Without its cause, whose text can hold the headers.
+            raise LLMError(f"{where}: {_masked(str(error), key)}. Check base_url.") from None
+        except httpx.RequestError as error:  # lost, late, or not decodable
+            late = isinstance(error, httpx.TimeoutException)
+            reason = _masked(f"{type(error).__name__} {error}".strip(), key)
+            raise _TryAgain(reason, late=late) from error
+        except ValueError as error:  # half a character, a number that is none
+            raise LLMError(f"{where}: the request cannot be written as JSON: {error}.") from error
 
     def _failure(self, path: str, response: httpx.Response, key: str) -> Exception:
         status, excerpt = response.status_code, self._excerpt(response, key)
@@ -187,7 +223,7 @@ class JsonClient:
 
     def _excerpt(self, response: httpx.Response, key: str) -> str:
         text = " ".join(response.text.split())
-        return (text.replace(key, "***") if key else text)[:_EXCERPT]
+        return _masked(text, key)[:_EXCERPT]
 
     async def _client_of_loop(self) -> httpx.AsyncClient:
         """The client of the running event loop; connections cannot be shared between loops."""
@@ -211,6 +247,20 @@ class JsonClient:
             del self._clients[loop]
             await client.aclose()
             await asyncio.sleep(0)  # lets the sockets close before the loop does
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # brackets that do not close, a port beyond 65535
+        return False
+    known = parts.scheme in ("http", "https") and bool(parts.hostname)
+    return known and port != 0 and not any(map(str.isspace, url))
+
+
+def _masked(text: str, key: str) -> str:
+    return text.replace(key, "***") if key else text
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

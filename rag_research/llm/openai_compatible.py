@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Mapping
@@ -46,6 +47,12 @@ class OpenAICompatibleConfig:
     retries: int = inert(6)
     concurrency: int = inert(16)
     backoff: float = inert(0.5)
+
+    def __post_init__(self) -> None:
+        try:
+            json.dumps(dict(self.extra), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"extra: got {dict(self.extra)!r}, expected JSON: {error}.") from error
 
 
 class OpenAICompatible:

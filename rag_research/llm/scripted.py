@@ -18,10 +18,12 @@ class ScriptedConfig:
 
     Args:
         replies: one for each call, whatever is asked.
+        otherwise: the reply to every call after those; without it such a call fails.
     """
 
     name: str = "scripted"
     replies: tuple[str, ...] = field(default=())
+    otherwise: str | None = None
 
 
 class Scripted:
@@ -31,7 +33,7 @@ class Scripted:
     scripts than a configuration file can hold.
 
     Args:
-        config: the replies.
+        config: the replies, and what is said when they are used up.
 
     Example:
         >>> llm = Scripted.of({"decompose": ["[]"], "answer": ["Paris", "Rome"]})
@@ -43,6 +45,7 @@ class Scripted:
         self.requests: list[Request] = []
         self._answered: dict[str, int] = {}
         self._script: Script = config.replies
+        self._otherwise = config.otherwise
 
     @classmethod
     def of(cls, script: Script) -> Scripted:
@@ -60,14 +63,15 @@ class Scripted:
     def identity(self) -> Mapping[str, str]:
         """``backend`` and a hash of the script (a function is known by its name only)."""
         script = self._script
-        shown = fingerprint(getattr(script, "__qualname__", "") if callable(script) else script)
-        return {"backend": "scripted", "script": shown}
+        shown = getattr(script, "__qualname__", "") if callable(script) else script
+        told = shown if self._otherwise is None else [shown, self._otherwise]
+        return {"backend": "scripted", "script": fingerprint(told)}
 
     async def complete(self, request: Request) -> Completion:
         """The next reply of the script.
 
         Raises:
-            LLMError: the script has no reply for this call.
+            LLMError: the script has no reply for this call, and no other was given.
         """
         self.requests.append(request)
         text = self._script(request) if callable(self._script) else self._next(request)
@@ -80,6 +84,8 @@ class Scripted:
         place = request.purpose if by_purpose else ""
         replies = self._script.get(place, ()) if isinstance(self._script, Mapping) else self._script
         number = self._answered.get(place, 0)
+        if number >= len(replies) and self._otherwise is not None:
+            return self._otherwise
         if number >= len(replies):
             of_purpose = f" of purpose {place!r}" if by_purpose else ""
             raise LLMError(

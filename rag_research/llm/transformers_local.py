@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_research.config.build import inert
 from rag_research.errors import LLMError, missing_extra
-from rag_research.llm.base import Completion, Request
+from rag_research.llm.base import Completion, Message, Request
 from rag_research.llm.batching import Batcher
 from rag_research.runtime.devices import resolve_device
 from rag_research.runtime.weights import resolve_model
@@ -64,7 +64,8 @@ class TransformersLocal:
     matrix product changes with its shape, which can tip a near tie between two tokens.
     Sampling draws from a generator of its own for every request, seeded by the request.
 
-    The JSON schema of a request is not enforced while generating.
+    The JSON schema of a request is not enforced while generating. Where the model's chat
+    template refuses a system message, its text goes before that of the first user message.
 
     Args:
         config: see :class:`TransformersLocalConfig`.
@@ -109,7 +110,8 @@ class TransformersLocal:
 
         Raises:
             LLMError: the prompt is longer than ``max_input_tokens``, or does not fit the
-                model's context together with ``max_tokens``; or the model cannot be loaded.
+                model's context together with ``max_tokens``; the chat template refuses it; or
+                the model cannot be loaded.
         """
         started = time.perf_counter()
         await self.prepare()
@@ -137,8 +139,7 @@ class TransformersLocal:
     def _prompt(self, request: Request) -> Prompt:
         from rag_research.llm.decoding import Prompt
 
-        chat = [{"role": m.role, "content": m.content} for m in request.messages]
-        text = self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        text = self._text(request)
         tokens = tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
         limit = self.config.max_input_tokens
         room = self._context - request.max_tokens
@@ -156,6 +157,30 @@ class TransformersLocal:
             temperature=request.temperature,
             seed=request.seed,
             stop=request.stop,
+        )
+
+    def _text(self, request: Request) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            return self._in_template(request.messages)
+        except TemplateError:  # most often one that knows no system message
+            pass
+        try:
+            return self._in_template(_without_system(request.messages))
+        except TemplateError as error:
+            roles = ", ".join(message.role for message in request.messages)
+            raise LLMError(
+                f"The chat template of {self.config.model} refuses the "
+                f"{request.purpose or 'unnamed'} prompt (messages: {roles}), also with the system "
+                f"message joined to the user's: {error}. Use another model, or change the prompt "
+                "file (setting prompts)."
+            ) from error
+
+    def _in_template(self, messages: Sequence[Message]) -> str:
+        chat = [{"role": m.role, "content": m.content} for m in messages]
+        return str(
+            self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
         )
 
     def _load(self) -> None:
@@ -189,6 +214,15 @@ class TransformersLocal:
         assert self._decoder is not None
         torch.set_num_threads(self.config.threads)  # the count belongs to the calling thread
         self._decoder.run(work)
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """The chat with what the system says at the head of the first user message."""
+    said = [m.content for m in messages if m.role == "system"]
+    chat = [m for m in messages if m.role != "system"]
+    first = next(i for i, m in enumerate(chat) if m.role == "user")
+    chat[first] = Message("user", "\n\n".join([*said, chat[first].content]))
+    return chat
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -122,8 +122,17 @@ class PromptLibrary:
         for folder in self.folders:
             path = folder / f"{name}.md"
             if path.is_file():
-                return parse_prompt(name, path.read_text(encoding="utf-8"), str(path))
+                return parse_prompt(name, _read(path), str(path))
         raise ConfigError(f"There is no prompt {name!r}.{did_you_mean(name, self.names())}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")  # some editors begin with a byte order mark
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: byte {error.start + 1} is not UTF-8. Save the file as UTF-8."
+        ) from error
 
 
 def parse_prompt(name: str, text: str, where: str) -> Prompt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rag_research.errors import RagResearchError
 
@@ -36,3 +36,19 @@ def exit_code(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("stopped; the same command goes on with what is left", file=sys.stderr)
         return 130
+
+
+def run_script(
+    description: str | None, run: Callable[[list[str]], int], arguments: Sequence[str]
+) -> int:
+    """A script's work on its settings, by :func:`exit_code`, or its description for ``--help``.
+
+    Args:
+        description: the script's docstring.
+        run: takes ``key=value`` words.
+        arguments: such words, each with or without leading dashes.
+    """
+    if {"-h", "--help"} & set(arguments):
+        print(description)
+        return 0
+    return exit_code(lambda: run([argument.lstrip("-") for argument in arguments]))

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from rag_research.errors import ParseError
-from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed, complete_structured, pick, pick_yes_no
 from rag_research.prompts.library import PromptLibrary
@@ -89,7 +88,7 @@ class SingleAgent:
         prompt = self._prompts["tog3/single"]
         request = Request(
             prompt.render(
-                evidence=readable(state.present.kept),
+                evidence=state.kept_evidence,
                 found=state.findings,
                 question=state.question,
                 query=state.query,
@@ -122,7 +121,8 @@ def read_turn(state: Trajectory, value: Any) -> Turn:
         ParseError: there is no answer or no verdict.
     """
     answer = pick(value, "answer")
-    text = " ".join(str(answer).split()) if isinstance(answer, (str, int, float)) else ""
+    told = isinstance(answer, (str, int, float)) and not isinstance(answer, bool)
+    text = " ".join(str(answer).split()) if told else ""
     sufficient = pick_yes_no(value, "sufficient", "settled") and not is_unknown(text)
     try:
         question = read_step(state, value)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from rag_research.errors import ParseError
-from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed, complete_structured, pick
 from rag_research.prompts.library import PromptLibrary
@@ -21,6 +21,9 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["next", "question"],
     "additionalProperties": False,
 }
+
+_AFTER_MARK = re.compile(r"\?[?!]*(\s+)(\S)")
+_OPENING = "\"'“”„‘«¿¡"
 
 
 async def evolve_query(
@@ -42,7 +45,7 @@ async def evolve_query(
     request = Request(
         prompt.render(
             question=state.question,
-            evidence=readable(state.subgraph.elements),
+            evidence=state.present_evidence,
             found=state.findings,
             missing=missing or "not known",
         ),
@@ -86,6 +89,20 @@ def read_sub_question(value: Any) -> str:
         asked = asked[0] if asked else ""
     if asked is not None and not isinstance(asked, str):
         raise ParseError(f"'question' must be a string, got {type(asked).__name__}.")
-    first, mark, _ = (asked or "").partition("?")
-    text = " ".join((first + mark).split())
+    text = " ".join(_first_question(asked or "").split())
     return "" if normalise_answer(text) in NOTHING else text
+
+
+def _first_question(text: str) -> str:
+    """``text`` up to its first question mark that is not inside a title.
+
+    Behind the end of a question there is a new line or a new sentence; in
+    ``When did the director of Are You Being Served? die?`` the first mark is no end.
+    """
+    text = text.strip()
+    for match in _AFTER_MARK.finditer(text):
+        space, begins = match.groups()
+        if "\n" in space or begins in _OPENING or (begins.isalpha() and not begins.islower()):
+            return text[: match.start() + 1]
+    until_last = text[: text.rfind("?") + 1]
+    return until_last.rstrip("?") + "?" if until_last else text

@@ -10,6 +10,7 @@ from rag_research.graph.heterogeneous import Relation
 from rag_research.graph.subgraph import Subgraph
 from rag_research.llm.base import LLM
 from rag_research.prompts.library import PromptLibrary
+from rag_research.solve.evidence import cut, fitting
 from rag_research.solve.extract_for_question import extract_for_question
 from rag_research.solve.provenance import INFERRED, Inferred
 from rag_research.solve.refine import refine
@@ -70,13 +71,14 @@ async def by_llm(
     new = [chunk for chunk in found.chunks if chunk.id not in state.chunks_read]
     extracted: list[Relation] = []
     for chunk in new:
-        parsed = await extract_for_question(llm, prompts, query, chunk)
+        parsed = await extract_for_question(llm, prompts, query, cut(chunk, state.words))
         unreadable["extract_for_question"] += parsed.rejected
         extracted += parsed.value or ()
     known = tuple(dict.fromkeys([*found.relations, *allowed(extracted), *state.subgraph.relations]))
     made, kept = tuple(extracted), known
     if known:  # nothing at hand is nothing to refine
-        refined = await refine(llm, prompts, query, known, found.chunks)
+        shown, _ = fitting(found.chunks, state.words)
+        refined = await refine(llm, prompts, query, known, shown)
         unreadable["refine"] += refined.rejected
         made += tuple(r for r in refined.value or () if r not in known)
         kept = known if refined.value is None else allowed(refined.value)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_research.errors import ParseError
-from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed, complete_structured, pick, pick_yes_no
 from rag_research.prompts.library import PromptLibrary
@@ -53,7 +52,7 @@ async def reflect(llm: LLM, prompts: PromptLibrary, state: Trajectory) -> Parsed
     request = Request(
         prompt.render(
             question=state.question,
-            evidence=readable(state.subgraph.elements),
+            evidence=state.present_evidence,
             found=state.findings,
         ),
         max_tokens=80,

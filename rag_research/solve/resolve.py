@@ -82,7 +82,8 @@ def read_filled(pending: Sequence[Triplet], value: Any) -> tuple[Triplet, ...]:
     filled: dict[Triplet, Triplet] = {}
     for name, found in value.items():
         found = found[0] if isinstance(found, list) and found else found
-        text = str(found).strip() if isinstance(found, (str, int, float)) else ""
+        told = isinstance(found, (str, int, float)) and not isinstance(found, bool)
+        text = str(found).strip() if told else ""
         pattern = next((t for t in pending if name in t), None)
         if pattern is not None and text and not is_variable(text):
             filled[pattern] = substitute(filled.get(pattern, pattern), {name: text})

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rag_research.errors import ParseError
-from rag_research.graph.subgraph import readable
 from rag_research.llm.base import LLM, Request
 from rag_research.llm.structured import Parsed
 from rag_research.prompts.library import PromptLibrary
-from rag_research.solve.answer import clean_answer
+from rag_research.solve.answer import answer_line, clean_answer
 from rag_research.solve.trajectory import Trajectory
 
 
@@ -19,9 +18,7 @@ async def respond(llm: LLM, prompts: PromptLibrary, state: Trajectory) -> Parsed
     """
     prompt = prompts["tog3/respond"]
     request = Request(
-        prompt.render(
-            evidence=readable(state.present.kept), found=state.findings, query=state.query
-        ),
+        prompt.render(evidence=state.kept_evidence, found=state.findings, query=state.query),
         max_tokens=48,
         stop=("\n",),
         purpose="respond",
@@ -29,7 +26,7 @@ async def respond(llm: LLM, prompts: PromptLibrary, state: Trajectory) -> Parsed
         accept=_read,
     )
     try:
-        return Parsed(_read((await llm.complete(request)).text))
+        return Parsed(_read(await answer_line(llm, request)))
     except ParseError as error:
         return Parsed(None, error=str(error))
 

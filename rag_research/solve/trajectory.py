@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from rag_research.graph.heterogeneous import Relation
 from rag_research.graph.subgraph import Element, Subgraph, readable
+from rag_research.solve.evidence import EVIDENCE_WORDS, fitting
 from rag_research.solve.placeholders import same_text
 from rag_research.text.normalise import normalise_answer
 from rag_research.types import Hit
 
 UNKNOWN = "Unknown"
 NOTHING = ("", "none", "nothing", "null", "unknown", "no question", "na")
-_UNKNOWN = ("", "unknown", "not known", "not stated", "not mentioned")
+_UNKNOWN = ("unknown", "not known", "not stated", "not mentioned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,17 @@ class Trajectory:
     Args:
         question: as asked.
         rounds: the first is the question's own; the last is the present one.
+        words: most words of evidence in one prompt.
     """
 
     question: str
     rounds: tuple[Round, ...]
+    words: int = EVIDENCE_WORDS
 
     @classmethod
-    def start(cls, question: str, subgraph: Subgraph) -> Trajectory:
+    def start(cls, question: str, subgraph: Subgraph, words: int = EVIDENCE_WORDS) -> Trajectory:
         """``H = [(q, G)]``."""
-        return cls(question, (Round(question, subgraph),))
+        return cls(question, (Round(question, subgraph),), words)
 
     def keep(self, elements: Sequence[Element]) -> Trajectory:
         """With what the reranker kept in this round."""
@@ -111,8 +114,23 @@ class Trajectory:
 
     @property
     def evidence(self) -> str:
-        """Every element of every round, each text once."""
-        return readable([e for r in self.rounds for e in r.subgraph.elements])
+        """Every element of every round, each text once, as far as they fit; kept ones first."""
+        return readable(self._evidence[0])
+
+    @property
+    def left_out(self) -> int:
+        """How many texts of the sub-graphs are not in :attr:`evidence`, for their length."""
+        return self._evidence[1]
+
+    @property
+    def present_evidence(self) -> str:
+        """The present sub-graph, as far as it fits; kept elements first."""
+        return readable(fitting(self.subgraph.elements, self.words, self.present.kept)[0])
+
+    @property
+    def kept_evidence(self) -> str:
+        """What the reranker kept of the present sub-graph, as far as it fits."""
+        return readable(fitting(self.present.kept, self.words)[0])
 
     def passages(self) -> tuple[Hit, ...]:
         """Passages behind the trajectory, without repeats.
@@ -128,10 +146,16 @@ class Trajectory:
                 hits.setdefault(id, Hit(id, element.score))
         return tuple(hits.values())
 
+    @property
+    def _evidence(self) -> tuple[tuple[Element, ...], int]:
+        elements = [e for r in self.rounds for e in r.subgraph.elements]
+        return fitting(elements, self.words, [e for r in self.rounds for e in r.kept])
+
     def _with(self, present: Round) -> Trajectory:
         return replace(self, rounds=(*self.rounds[:-1], present))
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether an answer says that it cannot be told."""
-    return normalise_answer(answer) in _UNKNOWN
+    """Whether an answer says nothing, or that it cannot be told; ``A`` and ``The The`` do not."""
+    form = normalise_answer(answer)
+    return form in _UNKNOWN if form else not any(map(str.isalnum, answer))

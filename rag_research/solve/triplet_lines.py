@@ -24,7 +24,8 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-_LOOSE_VARIABLE = re.compile(r"(?!^)[^\w]+")
+_LOOSE_VARIABLE = re.compile(r"(?!^)\W+")
+_LOOSE_END = re.compile(r"\W+$")
 
 
 def triplet_lines(triplets: Iterable[Triplet]) -> str:
@@ -57,9 +58,12 @@ def read_triplets(value: Any) -> tuple[Triplet, ...]:
 def _variable_name(slot: str) -> str:
     """``?father-in-law`` and ``?release date`` as the grammar spells them, with underscores.
 
-    Models write such names; read as literals they would pass for facts.
+    Models write such names; read as literals they would pass for facts. Punctuation behind a
+    name is no part of it: ``?d.`` is ``?d``.
     """
-    return _LOOSE_VARIABLE.sub("_", slot) if slot[:1] == "?" and slot[1:2].isalpha() else slot
+    if slot[:1] != "?" or not slot[1:2].isalpha():
+        return slot
+    return _LOOSE_VARIABLE.sub("_", _LOOSE_END.sub("", slot))
 
 
 def _as_row(row: Any) -> Any:

@@ -38,6 +38,7 @@ Triplets = Mapping[str, tuple[Triplet, ...]]
 
 STAGE = "heterogeneous-graph"
 VERSION = 1
+PAPER_TRIPLETS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class CommunityGraphConfig:
             extractor gives. Differs from the paper: a small model copies facts from the worked
             examples of its prompt, and what it copied would be found and believed.
         triplets_per_chunk: most triplets kept of a chunk, the first ones, whoever extracts.
+            More than 2 need an extractor whose ``limit``, if it has one, is as high.
         communities: how they are found, or ``none``.
         community_size: a community with more entities is partitioned further.
         least_members: communities of fewer entities get no node.
@@ -68,7 +70,7 @@ class CommunityGraphConfig:
     chunk_overlap: int = 20
     extractor: Any = slot(EXTRACTORS, "chunk_triplets")
     support: Literal["named", "trusted"] = "named"
-    triplets_per_chunk: int = 2
+    triplets_per_chunk: int = PAPER_TRIPLETS
     communities: Method = "leiden"
     community_size: int = 5
     least_members: int = 2
@@ -87,6 +89,13 @@ class CommunityGraphConfig:
         for name in ("triplets_per_chunk", "summary_tokens", "summary_items", "hub_limit"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        limit = getattr(self.extractor, "limit", self.triplets_per_chunk)
+        if self.triplets_per_chunk > max(limit, PAPER_TRIPLETS):  # a lower limit alone is meant
+            raise ValueError(
+                f"triplets_per_chunk={self.triplets_per_chunk} has no effect: the extractor gives "
+                f"at most {limit} a chunk. Raise its limit too: "
+                f"system.graph.extractor.limit={self.triplets_per_chunk}."
+            )
         if min(self.community_size, self.least_members) < 2:
             raise ValueError("community_size and least_members must be at least 2.")
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from rag_research import __version__
 from rag_research.config.build import to_dict
@@ -21,13 +23,15 @@ from rag_research.errors import ArtifactError, DataError
 from rag_research.runtime.artifacts import ArtifactStore, differences
 from rag_research.runtime.loops import run_async
 from rag_research.runtime.seeding import seed_everything
-from rag_research.systems.assemble import build_parts, build_system
+from rag_research.systems.assemble import build_parts, build_system, load_models
 from rag_research.systems.base import Index, System
 from rag_research.trace import Trace
-from rag_research.types import Answer
+from rag_research.types import Answer, Passage
 
 DESCRIPTION = "index.json"
 FORMAT = 1
+_LOCK = ".index.lock"
+_FILES = ("prompts", "system.extractor.path", "system.path_selector")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,46 +62,71 @@ class SavedIndex:
 
 
 def build_index(
-    corpus: Corpus, folder: Path | str, overrides: Sequence[str] = (), *, add: bool = False
+    corpus: Corpus,
+    folder: Path | str,
+    overrides: Sequence[str] = (),
+    *,
+    add: bool = False,
+    reading: Sequence[str] = (),
 ) -> SavedIndex:
     """Index ``corpus`` into ``folder``; finished work of an earlier call is used again.
+
+    A second call for the same folder waits for the first.
 
     Args:
         corpus: all passages of the index, or with ``add`` further ones.
         folder: created when missing.
         overrides: settings such as ``system=dense_rag`` or ``system.k=3``.
         add: keep the passages that are there, and their settings unless overridden.
+        reading: settings the corpus was read with, noted for :func:`settings_of`.
 
     Raises:
-        DataError: with ``add``, a passage has the id of another one that is there.
+        DataError: with ``add``, a passage has the id of another one that is there, or a document
+            is there that has other passages now.
         ArtifactError: with ``add``, there is no index in the folder.
     """
     folder = Path(folder)
-    settings = list(overrides)
     if add:
-        known = _describe(folder)
-        settings = merged(known["overrides"], settings)
-        corpus = _joined(Corpus.load(folder / known["corpus"]), corpus)
-    config = compose_experiment(settings)
-    if config.prompts:  # the index may be asked from another working folder
-        settings = merged(settings, [override("prompts", str(Path(config.prompts).absolute()))])
+        _describe(folder)  # before a folder is made
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / _LOCK):
+        settings = list(overrides)
+        if add:
+            known = _describe(folder)
+            settings = merged(known["overrides"], settings)
+            corpus = _joined(Corpus.load(folder / known["corpus"]), corpus)
+        settings = _found_from_anywhere(settings)
         config = compose_experiment(settings)
-    store = ArtifactStore(folder)
-    saved = corpus.save(store)
-    opened = _open(folder, config, corpus, store)
-    description = {
-        "format": FORMAT,
-        "version": __version__,
-        "corpus": saved.path.relative_to(folder).as_posix(),
-        "passages": len(corpus),
-        "overrides": settings,
-        "config": {k: v for k, v in to_dict(config).items() if k != "dataset"},
-        "counts": dict(opened.index.counts),
-    }
-    draft = folder / f".{DESCRIPTION}"
-    draft.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    draft.replace(folder / DESCRIPTION)
+        store = ArtifactStore(folder)
+        saved = corpus.save(store)
+        opened = _open(folder, config, corpus, store)
+        description = {
+            "format": FORMAT,
+            "version": __version__,
+            "corpus": saved.path.relative_to(folder).as_posix(),
+            "passages": len(corpus),
+            "overrides": settings,
+            "reading": list(reading),
+            "config": {k: v for k, v in to_dict(config).items() if k != "dataset"},
+            "counts": dict(opened.index.counts),
+        }
+        draft = folder / f".{DESCRIPTION}"
+        draft.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        draft.replace(folder / DESCRIPTION)
     return opened
+
+
+def settings_of(folder: Path | str) -> tuple[list[str], list[str]]:
+    """What an index was built with, and its corpus read with; nothing where there is no index.
+
+    Returns:
+        ``overrides`` and ``reading`` of :func:`build_index`.
+    """
+    try:
+        known = _describe(Path(folder))
+    except ArtifactError:
+        return [], []
+    return list(known["overrides"]), list(known.get("reading", ()))
 
 
 def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
@@ -112,12 +141,12 @@ def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
     """
     folder = Path(folder)
     known = _describe(folder)
+    before = compose_experiment(known["overrides"])
     config = compose_experiment(merged(known["overrides"], overrides))
     corpus = Corpus.load(folder / known["corpus"])
     try:
-        return _open(folder, config, corpus, ArtifactStore(folder, read_only=True))
+        return _open(folder, config, corpus, ArtifactStore(folder, read_only=True), before)
     except ArtifactError as error:
-        before = compose_experiment(known["overrides"])
         plain = (to_dict(c, with_inert=False) for c in (before, config))
         changed = [f"{name} was {old!r}, is {new!r}" for name, old, new in differences(*plain)]
         if not changed:
@@ -142,25 +171,69 @@ def merged(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
 
 
 def _open(
-    folder: Path, config: ExperimentConfig, corpus: Corpus, store: ArtifactStore
+    folder: Path,
+    config: ExperimentConfig,
+    corpus: Corpus,
+    store: ArtifactStore,
+    before: ExperimentConfig | None = None,
 ) -> SavedIndex:
+    """Index, or find, and put the system around it.
+
+    Args:
+        folder, config, corpus, store: of the index.
+        before: settings it was built with; another reader now reads what that one extracted.
+    """
     seed_everything(config.seed)
-    system = build_system(config, build_parts(config, store))
-    return SavedIndex(folder, config, system, system.index(corpus, store))
+    parts = build_parts(config, store)
+    indexing = parts
+    if before is not None and before.llm != config.llm:
+        indexing = replace(parts, llm=load_models(before, store).llm)
+    index = build_system(config, indexing).index(corpus, store)
+    return SavedIndex(folder, config, build_system(config, parts), index)
+
+
+def _found_from_anywhere(overrides: Sequence[str]) -> list[str]:
+    """Overrides that name files by their whole path: who asks may stand in another folder."""
+    config, found = compose_experiment(overrides), list(overrides)
+    for key in _FILES:
+        value: Any = config
+        for name in key.split("."):
+            value = getattr(value, name, None)
+        if isinstance(value, str) and Path(value).exists():
+            found = merged(found, [override(key, str(Path(value).absolute()))])
+    return found
 
 
 def _joined(there: Corpus, new: Corpus) -> Corpus:
     """What is there, and what is new; a passage that now comes from elsewhere says so."""
     again = {passage.id: passage for passage in new}
+    documents = {passage.source for passage in new if _is_chunk(passage)}
     for known in there:
+        if known.source in documents and _is_chunk(known) and known.id not in again:
+            raise _changed(known)
         passage = again.setdefault(known.id, known)
         if (known.title, known.text) != (passage.title, passage.text):
-            raise DataError(
-                f"The index holds another passage with the id {passage.id!r} "
-                f"(from {known.source or 'an unnamed source'}). Rename the new one, "
-                "or index all documents again without adding."
-            )
+            raise _changed(known)
     return Corpus([*(again[id] for id in there.ids), *(p for p in new if p.id not in there)])
+
+
+def _is_chunk(passage: Passage) -> bool:
+    """Whether it was cut from a document in a folder, whose name its id begins with."""
+    return bool(passage.source) and passage.id.startswith(f"{passage.source}#")
+
+
+def _changed(known: Passage) -> DataError:
+    if _is_chunk(known):
+        return DataError(
+            f"The index holds another {known.source!r}, cut into other passages or with another "
+            f"text ({known.id!r} differs). Rename the new one, read it with the same "
+            "dataset.chunk_size, or index all documents again without adding."
+        )
+    return DataError(
+        f"The index holds another passage with the id {known.id!r} "
+        f"(from {known.source or 'an unnamed source'}). Rename the new one, "
+        "or index all documents again without adding."
+    )
 
 
 def _describe(folder: Path) -> Mapping[str, Any]:

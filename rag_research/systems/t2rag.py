@@ -223,5 +223,6 @@ class T2RAG(System):
             facts = state.resolved if not state.pending else state.resolved + state.searchable
             text = await answer_from_triplets(llm, prompts, question, facts)
             step.record(facts=facts, answer=text)
-        stats = {"unique_chunks": len(seen), "resolved": float(not state.pending)}
+        resolved = bool(state.resolved) and not state.pending
+        stats = {"unique_chunks": len(seen), "resolved": float(resolved)}
         return Answer(text, tuple(seen.values()), rounds, state.resolved, stats)

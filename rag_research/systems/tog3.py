@@ -24,6 +24,7 @@ from rag_research.llm.traced import TracedLLM
 from rag_research.registry import RERANKERS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.solve.agents import AGENTS, Agents
+from rag_research.solve.evidence import EVIDENCE_WORDS
 from rag_research.solve.evolve_subgraph import CONSTRUCTOR, EVOLUTIONS
 from rag_research.solve.provenance import Inferred
 from rag_research.solve.reflect import INSUFFICIENT
@@ -61,6 +62,10 @@ class ToG3Config:
         evolving_query: a sub-question each round, or the question again.
         refinement: triplets extracted and refined for the sub-question, or what was retrieved.
         agents: a prompt each for answering, judging and asking on, or one for all three.
+        evidence_words: most words of sub-graphs in one prompt. What the reranker kept comes first;
+            the rest is read as far as it fits. 3,500 words of an encyclopedia are about 5,400
+            tokens of the default model: with the worked examples still below
+            ``llm.max_input_tokens``.
         inferred: triplets that the model added and no chunk supports: never read, or read like
             the others (the paper lets the model add what it knows).
     """
@@ -76,11 +81,14 @@ class ToG3Config:
     evolving_query: Literal["llm", "none"] = "llm"
     refinement: Literal["llm", "none"] = "llm"
     agents: Literal["several", "single"] = "several"
+    evidence_words: int = EVIDENCE_WORDS
     inferred: Inferred = "hidden"
 
     def __post_init__(self) -> None:
         if self.horizon < 1:
             raise ValueError(f"horizon={self.horizon} must be at least 1")
+        if self.evidence_words < 1:
+            raise ValueError(f"evidence_words={self.evidence_words} must be at least 1")
         if not 1 <= self.keep <= self.top_k:
             raise ValueError(
                 f"needs 1 <= keep <= top_k, got keep={self.keep} and top_k={self.top_k}"
@@ -110,7 +118,8 @@ class ToG3(System):
         rounds, stop = 0, "horizon"
 
         with trace.step("retrieve") as step:
-            state = Trajectory.start(question, self.retrieve(question, index))
+            found = self.retrieve(question, index)
+            state = Trajectory.start(question, found, config.evidence_words)
             step.record(query=question, **state.subgraph.described())
 
         while rounds < config.horizon:
@@ -155,6 +164,7 @@ class ToG3(System):
         stats = {f"stop_{reason}": float(reason == stop) for reason in STOPS}
         stats |= {name: float(tally[name]) for name in COUNTED}
         stats |= {"unique_chunks": float(len(state.chunks)), "unknown": float(text == UNKNOWN)}
+        stats["left_out"] = float(state.left_out)
         facts = tuple(relation.triplet for relation in state.relations)
         return Answer(text, state.passages(), rounds, facts, stats)
 

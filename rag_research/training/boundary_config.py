@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from rag_research.config.build import inert
+from rag_research.corpus.records import existing
+from rag_research.corpus.segmented import segmented_file
 from rag_research.extract.boundary_features import Mode, Reading
+from rag_research.runtime.seeding import check_seed_and_threads
 from rag_research.training.trainer_config import OptimiserConfig, TrainerConfig
 
 _FILE = re.compile(r"[^:]+(:[1-9]\d*)?")
@@ -68,6 +72,32 @@ class BoundaryDataConfig:
         for name in ("held_out", "soft_ends", "line_breaks"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}: got {getattr(self, name)}, expected [0, 1).")
+        for name in ("joined", "rejoined"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected 0 or more.")
+        if self.batch_rows < 1 or (self.limit is not None and self.limit < 1):
+            raise ValueError(
+                f"needs batch_rows >= 1 and limit >= 1, got {self.batch_rows} and {self.limit}."
+            )
+        names = [name.partition(":")[0] for name in self.train]
+        twice = [name for name in names if names.count(name) > 1 or name in self.validate]
+        if twice:
+            raise ValueError(
+                f"train: {twice[0]!r} is named twice, or in validate too: the network would be "
+                "chosen on documents that it was trained on. Name each file once."
+            )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read.
+
+        Raises:
+            DataError: one is missing.
+        """
+        folder = existing(Path(self.folder), "folder of segmented documents")
+        names = (*(name.partition(":")[0] for name in self.train), *self.validate)
+        passages = () if self.passages is None else (existing(Path(self.passages), "passages"),)
+        return (*(segmented_file(folder, name) for name in names), *passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +113,13 @@ class BoundaryNetworkConfig:
     hidden: tuple[int, ...] = (256, 64)
     dropout: float = 0.1
     input_dropout: float = 0.3
+
+    def __post_init__(self) -> None:
+        if any(size < 1 for size in self.hidden):
+            raise ValueError(f"hidden: got {list(self.hidden)}, expected sizes of at least 1.")
+        for name in ("dropout", "input_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected [0, 1).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +175,6 @@ class BoundaryTrainingConfig:
     threads: int = inert(1)
     out: str = inert("runs/boundary")
     export: str | None = inert(None)
+
+    def __post_init__(self) -> None:
+        check_seed_and_threads(self.seed, self.threads)

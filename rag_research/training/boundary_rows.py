@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_research.corpus.records import existing, json_rows
+from rag_research.corpus.records import Row, existing, json_rows
 from rag_research.corpus.segmented import (
     SegmentedDocument,
     document_of,
@@ -123,16 +125,33 @@ def joined_passages(
         count: documents made.
         random: the source of all choices.
         datasets: values of the field ``dataset`` that are taken; empty takes all.
+
+    Raises:
+        DataError: a row is not of this form, or there are too few passages.
     """
     pool = [
-        passage["sentences"]
+        sentences
         for row in json_rows(existing(path, "file of passages"))
         if not datasets or row.text("dataset", "") in datasets
-        for passage in row.require("passages")
-        if any(sentence.strip() for sentence in passage["sentences"])
+        for sentences in map(partial(_sentences, row), row.items("passages"))
+        if any(sentence.strip() for sentence in sentences)
     ]
+    if count and len(pool) < _PASSAGES_A_DOCUMENT:
+        raise DataError(
+            f"{path}: {len(pool)} passages of {', '.join(datasets) or 'any data set'}, and a "
+            f"document is joined of {_PASSAGES_A_DOCUMENT}. Name other data sets in "
+            "data.passages_of, or say data.joined=0."
+        )
     for number in range(count):
         yield document_of(random.sample(pool, _PASSAGES_A_DOCUMENT), f"joined-{number}")
+
+
+def _sentences(row: Row, passage: Any) -> list[str]:
+    """The sentences of a passage."""
+    found = passage.get("sentences") if isinstance(passage, dict) else None
+    if not isinstance(found, list) or not all(isinstance(sentence, str) for sentence in found):
+        raise row.wrong("passages", passage, "objects with a list of sentences")
+    return found
 
 
 class RowMaker:

@@ -17,7 +17,6 @@ from rag_research.extract.boundary_checkpoint import load_table, save_checkpoint
 from rag_research.extract.boundary_features import VERSIONS
 from rag_research.models.boundary_mlp import BoundaryMLP
 from rag_research.models.losses import balancing_weight
-from rag_research.runtime.carriers import sha256_of
 from rag_research.runtime.provenance import provenance
 from rag_research.runtime.seeding import seed_everything
 from rag_research.training.boundary_config import BoundaryTrainingConfig
@@ -26,6 +25,7 @@ from rag_research.training.boundary_module import BoundaryModule
 from rag_research.training.boundary_rows import split_files
 from rag_research.training.boundary_scores import average_precision, by_kind, choose_decoding, score
 from rag_research.training.cards import portable
+from rag_research.training.resuming import file_hashes
 
 MONITOR = "val/average_precision"
 Figures = dict[str, dict[str, float]]
@@ -133,10 +133,9 @@ def _encoder_card(data: BoundaryData, config: BoundaryTrainingConfig) -> Mapping
 
 
 def _data_card(config: BoundaryTrainingConfig) -> dict[str, Any]:
-    folder = Path(config.data.folder)
     training, validation = split_files(config.data, config.seed)
-    files = {}
-    for name in (*config.data.train, *config.data.validate):
-        file = next(folder.glob(f"{name.partition(':')[0]}.jsonl*"))
-        files[file.name] = sha256_of(file)
-    return {"files": files, "training": len(training), "validation": len(validation)}
+    return {
+        "files": file_hashes(config.data.files),
+        "training": len(training),
+        "validation": len(validation),
+    }

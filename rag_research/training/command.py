@@ -10,13 +10,12 @@ import pytorch_lightning as pl
 
 from rag_research.config.build import build
 from rag_research.config.compose import compose_dict
-from rag_research.runtime.exit_codes import exit_code
 from rag_research.training.resuming import check_resume
 from rag_research.training.trainers import Figures, train_and_export
 
 
 def train_command(
-    arguments: Sequence[str],
+    settings: Sequence[str],
     name: str,
     schema: type[Any],
     parts: Callable[[Any], tuple[pl.LightningModule, Any]],
@@ -26,7 +25,7 @@ def train_command(
     """Compose, train, export, print the file and the validation figures.
 
     Args:
-        arguments: ``key=value`` settings, each with or without leading dashes.
+        settings: ``key=value`` words.
         name: root of the configuration, a file of ``configs``.
         schema: the configuration's class.
         parts: gives module and data of a configuration.
@@ -34,21 +33,19 @@ def train_command(
         export: takes module, data and configuration.
 
     Returns:
-        The exit code; see :func:`exit_code`.
+        0.
+
+    Raises:
+        RagResearchError: settings, data or machine cannot be used.
     """
-
-    def train() -> int:
-        words = [argument.lstrip("-") for argument in arguments]
-        config = build(schema, compose_dict(words, name=name))
-        check_resume(config)
-        module, data = parts(config)
-        done = train_and_export(module, data, config, monitor, export)
-        if done is None:  # a debug run
-            return 0
-        path, figures = done
-        print(path)
-        for dataset, found in figures.items():
-            print(dataset, " ".join(f"{figure}={value}" for figure, value in found.items()))
+    config = build(schema, compose_dict(settings, name=name))
+    check_resume(config)
+    module, data = parts(config)
+    done = train_and_export(module, data, config, monitor, export)
+    if done is None:  # a debug run
         return 0
-
-    return exit_code(train)
+    path, figures = done
+    print(path)
+    for dataset, found in figures.items():
+        print(dataset, " ".join(f"{figure}={value}" for figure, value in found.items()))
+    return 0

@@ -27,7 +27,7 @@ def question_pairs(
 
     Args:
         questions: of one data set.
-        share: pairs for one of them. No pair is made twice, so there can be fewer.
+        share: pairs for one of them. No pair is made twice in one order, so there can be fewer.
         seed: of the choice, which does not depend on the order of the questions.
 
     Returns:

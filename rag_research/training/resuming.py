@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rag_research.config.build import to_dict
 from rag_research.corpus.records import existing
 from rag_research.errors import ConfigError
 from rag_research.runtime.artifacts import differences
+from rag_research.runtime.carriers import sha256_of
 
 KEY = "settings"
 _CHOSEN_AFTERWARDS = ("trainer", "keep")  # both epochs lie in the folder
@@ -45,11 +47,21 @@ class Kept(ModelCheckpoint):
 
 
 def deciding(config: Any) -> dict[str, Any]:
-    """The settings that decide what is learned."""
+    """The settings that decide what is learned, and what the named files hold.
+
+    Raises:
+        DataError: a file of the training data is missing.
+    """
     settings: dict[str, Any] = to_dict(config, with_inert=False)
     group, name = _CHOSEN_AFTERWARDS
     settings[group] = {key: value for key, value in settings[group].items() if key != name}
+    settings["files"] = file_hashes(config.data.files)
     return settings
+
+
+def file_hashes(files: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by its name."""
+    return {file.name: sha256_of(file) for file in files}
 
 
 def check_resume(config: Any) -> None:
@@ -59,9 +71,9 @@ def check_resume(config: Any) -> None:
         config: of the whole run, with ``trainer`` and ``out``.
 
     Raises:
-        DataError: no such checkpoint.
+        DataError: no such checkpoint, or a file of the training data is missing.
         ConfigError: it lies in another folder than ``out``, its best epoch is gone, it cannot be
-            read, or it was trained with other settings.
+            read, or it was trained with other settings or data.
     """
     if config.trainer.resume is None:
         return

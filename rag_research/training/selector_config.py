@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal
 
 from rag_research.config.build import inert, slot
+from rag_research.corpus.records import existing
 from rag_research.errors import did_you_mean
 from rag_research.graph.path_candidates import CandidateConfig
 from rag_research.graph.path_edges import EDGE_FEATURES
 from rag_research.graph.path_features import NODE_FEATURES, SENTENCE_FEATURES
 from rag_research.models.path_selector import PathSelectorConfig
 from rag_research.registry import ENCODERS
+from rag_research.runtime.seeding import check_seed_and_threads
 from rag_research.training.trainer_config import OptimiserConfig, TrainerConfig
 
 FEATURE_GROUPS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -82,6 +85,15 @@ class SelectorDataConfig:
                     f"Known: {', '.join(known)}."
                 )
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The one file that is read.
+
+        Raises:
+            DataError: it is missing.
+        """
+        return (existing(Path(self.questions), "file of training questions"),)
+
 
 @dataclass(frozen=True, slots=True)
 class SelectorLossConfig:
@@ -145,3 +157,6 @@ class SelectorTrainingConfig:
     threads: int = inert(1)
     out: str = inert("runs/selector")
     export: str | None = inert(None)
+
+    def __post_init__(self) -> None:
+        check_seed_and_threads(self.seed, self.threads)

@@ -14,10 +14,10 @@ from rag_research.graph.path_data import network_input
 from rag_research.graph.selector_checkpoint import save_selector
 from rag_research.models.path_selector import PathSelector
 from rag_research.registry import ENCODERS
-from rag_research.runtime.carriers import sha256_of
 from rag_research.runtime.provenance import provenance
 from rag_research.runtime.seeding import seed_everything
 from rag_research.training.cards import portable
+from rag_research.training.resuming import file_hashes
 from rag_research.training.selector_config import FEATURE_GROUPS, SelectorTrainingConfig
 from rag_research.training.selector_data import SelectorData
 from rag_research.training.selector_module import SelectorModule, question_figures
@@ -106,9 +106,8 @@ def _encoder_card(data: SelectorData, config: SelectorTrainingConfig) -> Mapping
 
 
 def _data_card(data: SelectorData, config: SelectorTrainingConfig) -> Mapping[str, Any]:
-    file = Path(config.data.questions)
     return {
-        "files": {file.name: sha256_of(file)},
+        "files": file_hashes(config.data.files),
         "left_out": list(config.data.leave_out),
         "off": list(config.data.off),
         "datasets": {

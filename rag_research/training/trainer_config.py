@@ -20,6 +20,13 @@ class OptimiserConfig:
     learning_rate: float = 1e-3
     weight_decay: float = 0.05
 
+    def __post_init__(self) -> None:
+        if self.learning_rate <= 0 or self.weight_decay < 0:
+            raise ValueError(
+                "needs learning_rate above 0 and weight_decay of at least 0, got "
+                f"{self.learning_rate} and {self.weight_decay}."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class TrainerConfig:
@@ -32,7 +39,8 @@ class TrainerConfig:
             validation documents or questions the best is often luck.
         precision: of Lightning (``32-true``, ``bf16-mixed``, ``16-mixed``).
         accelerator: ``auto``, ``cpu`` or ``gpu``.
-        devices: processes (CPU) or GPUs; more than one trains data-parallel.
+        devices: processes (CPU) or GPUs; more than one trains data-parallel, each on batches of
+            its own, so there are fewer and larger steps.
         strategy: of Lightning (``auto``, ``ddp``, ``ddp_spawn``).
         logger: where metrics go: ``csv``, ``wandb`` (offline without a key) or ``none``.
         wandb_mode: ``offline``, or ``online`` if wandb has a key.
@@ -48,7 +56,7 @@ class TrainerConfig:
     keep: Literal["best", "last"] = "best"
     precision: Literal["32-true", "bf16-mixed", "16-mixed"] = "32-true"
     accelerator: Literal["auto", "cpu", "gpu"] = inert("auto")
-    devices: int = inert(1)
+    devices: int = 1
     strategy: Literal["auto", "ddp", "ddp_spawn"] = inert("auto")
     logger: Literal["csv", "wandb", "none"] = inert("csv")
     wandb_mode: Literal["offline", "online"] = inert("offline")
@@ -57,3 +65,8 @@ class TrainerConfig:
     resume: str | None = inert(None)
     fast_dev_run: bool = inert(False)
     progress: bool = inert(False)
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "patience", "devices"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: got {getattr(self, name)}, expected at least 1.")

@@ -14,6 +14,9 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import EarlyStopping, LearningRateMonitor
 from pytorch_lightning.loggers import CSVLogger, WandbLogger
+from pytorch_lightning.utilities.exceptions import (  # type: ignore[attr-defined]
+    MisconfigurationException,
+)
 from torch import nn
 
 from rag_research.config.build import to_dict
@@ -39,6 +42,9 @@ def make_trainer(
         monitor: the logged figure that is to grow; ``None`` where nothing is validated, so that
             no epoch is the best.
         told: settings of the whole run, for wandb.
+
+    Raises:
+        ConfigError: this machine has not what the settings ask for.
     """
     # Batches come whole out of memory: workers would only copy them.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
@@ -57,13 +63,22 @@ def make_trainer(
         callbacks.append(History(out, monitor, config.keep))
     if config.logger != "none":
         callbacks.append(LearningRateMonitor("step"))
+    try:
+        return _trainer(config, out, callbacks, _logger(config, out, told))
+    except MisconfigurationException as error:
+        raise ConfigError(f"trainer: {error}") from error
+
+
+def _trainer(
+    config: TrainerConfig, out: Path, callbacks: list[pl.Callback], logger: Any
+) -> pl.Trainer:
     return pl.Trainer(
         max_epochs=config.epochs,
         accelerator=config.accelerator,
         devices=config.devices,
         strategy=config.strategy,
         precision=config.precision,
-        logger=_logger(config, out, told),
+        logger=logger,
         callbacks=callbacks,
         fast_dev_run=config.fast_dev_run,
         enable_progress_bar=config.progress,

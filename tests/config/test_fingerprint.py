@@ -150,6 +150,7 @@ ACCEPTED: Mapping[tuple[str, str], list[Any]] = {
 # Settings that may only change along with another one.
 TOGETHER: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("FolderConfig", "tokenizer"): {"chunk_unit": "tokens"},
+    ("BudgetConfig", "money"): {"input_price": 1.0},
 }
 
 

@@ -1,4 +1,6 @@
 import builtins
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -128,9 +130,11 @@ def test_an_empty_document_is_kept_and_reported(
 def test_folders_that_cannot_be_used_say_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no document"):
         load(tmp_path)
-    (tmp_path / "file.txt").write_text("x")
-    with pytest.raises(DataError, match="is a file"):
-        load(tmp_path / "file.txt")
+    (tmp_path / "file.csv").write_text("x")
+    with pytest.raises(DataError, match=r"holds no document\. Looked for: \.txt"):
+        load(tmp_path)
+    with pytest.raises(DataError, match=r"is a file\. Expected a folder of documents, or one"):
+        load(tmp_path / "file.csv")
     with pytest.raises(DataError, match="There is no folder of documents"):
         load(tmp_path / "missing")
 
@@ -175,3 +179,87 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, obj
 def test_comments_in_code_are_no_headings(tmp_path: Path, text: str, title: str) -> None:
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     assert read_document(tmp_path / "page.md").title == title
+
+
+def test_one_document_is_a_source_of_its_own(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    dataset = load(tmp_path / "a.txt")
+    assert dataset.name == "a"
+    assert dataset.corpus.passages == load(tmp_path).corpus.passages[:1]
+
+
+def test_linked_folders_are_read_once(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "real").mkdir(parents=True)
+    (outside / "inner").mkdir(parents=True)
+    (root / "real" / "a.txt").write_text("a")
+    (outside / "b.txt").write_text("b")
+    (outside / "inner" / "c.txt").write_text("c")
+    links = {"again": root / "real", "linked": outside, "part": outside / "inner", "up": tmp_path}
+    for name, target in {**links, "loop": root, "gone": tmp_path / "gone"}.items():
+        (root / name).symlink_to(target)
+    (outside / "back").symlink_to(root)
+    assert load(root).corpus.ids == ["linked/b.txt#1", "linked/inner/c.txt#1", "real/a.txt#1"]
+    (tmp_path / "door").symlink_to(root)
+    assert load(tmp_path / "door").corpus.ids == load(root).corpus.ids
+
+
+@pytest.mark.parametrize("mode", [0, 0o100, 0o400])
+def test_a_folder_without_permission_is_named_or_skipped(
+    tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "locked" / "a.txt").write_text("a")
+    (tmp_path / "open.txt").write_text("b")
+    (tmp_path / "locked").chmod(mode)
+    _obey_modes(monkeypatch)
+    try:
+        with pytest.raises(DataError, match=r"locked: the folder cannot be read .*on_error=skip"):
+            load(tmp_path)
+        assert load(tmp_path, on_error="skip").corpus.ids == ["open.txt#1"]
+    finally:
+        (tmp_path / "locked").chmod(0o700)
+    assert "skipped 1 of 2 files and folders" in caplog.text
+
+
+def _obey_modes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let permissions hold for the superuser too, under whom tests may run."""
+    scandir, allows = os.scandir, lambda path, mode: bool(Path(path).stat().st_mode >> 6 & mode)
+
+    def guarded(path: str) -> object:
+        if not allows(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    monkeypatch.setattr(os, "access", allows)
+
+
+def test_files_of_other_kinds_are_reported_in_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.markdown", "b.xhtml", "c.csv", "d.CSV", "e.png", "LICENSE", ".hidden.csv"):
+        (tmp_path / name).write_text("<p>x</p>")
+    (tmp_path / "old.txt").symlink_to(tmp_path / "gone.txt")
+    assert load(tmp_path).corpus.ids == ["a.markdown#1", "b.xhtml#1"]
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"{tmp_path}: passed over files of other kinds: "
+        ".csv 2, no ending 1, .png 1, links to nothing 1."
+    )
+
+
+def test_names_that_are_not_utf8_stay_different(tmp_path: Path) -> None:
+    for name in (b"caf\xe9.txt", b"caf\xe8.txt", "café.txt".encode()):
+        try:
+            (tmp_path / os.fsdecode(name)).write_text("x")
+        except OSError:
+            pytest.skip("this file system takes UTF-8 names only")
+    passages = load(tmp_path).corpus.passages
+    assert {p.id: p.title for p in passages} == {
+        "caf%E8.txt#1": "caf%E8",
+        "caf%E9.txt#1": "caf%E9",
+        "café.txt#1": "café",
+    }
+    assert {p.source for p in passages} == {"caf%E8.txt", "caf%E9.txt", "café.txt"}

@@ -65,6 +65,7 @@ def test_other_scripts_come_back_as_written(tmp_path: Path, text: str) -> None:
     ("line", "words"),
     [
         ('{"id": "c", "text": ', ["line 3", "not JSON", "column", "Correct or remove"]),
+        ('{"id": ' + "7" * 5000 + "}", ["line 3", "4300 digits", "Correct or remove"]),
         ('["c"]', ["line 3", "expected a JSON object"]),
         ('{"id": "c", "txet": "x"}', ["line 3", "'text' is missing", "Did you mean"]),
         ('{"text": "x"}', ["line 3", "'id' is missing"]),
@@ -214,3 +215,32 @@ def test_reads_supporting_facts(tmp_path: Path) -> None:
     write(tmp_path / "questions.jsonl", [{**rows[0], "supporting_facts": [["A", "first"]]}])
     with pytest.raises(DataError, match="sentence number"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("layout", ["lines", "array"])
+def test_half_a_character_is_replaced_in_passages_and_questions(
+    tmp_path: Path, layout: str
+) -> None:
+    """JSON can spell one (``\\ud83d``); whole characters spelt as two halves stay."""
+
+    def put(name: str, row: dict[str, object]) -> None:
+        text = json.dumps(row) if layout == "lines" else json.dumps([row])
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    put("corpus.jsonl", {"id": "a\ud83d", "text": "x \udc00 😀"})
+    facts = {"evidence": [["s\ud83d", "r", "o"]], "supporting_facts": [["T\ud83d", 0]]}
+    half = {"id": "q", "question": "Who \ud83d 😀?", "answers": ["x\udfff"], "type": "t\ud83d"}
+    put("questions.jsonl", {**half, "gold_passages": ["a\ud83d"], **facts})
+    dataset = load(tmp_path)
+    assert [(p.id, p.text) for p in dataset.corpus] == [("a\ufffd", "x \ufffd 😀")]
+    assert list(dataset.questions) == [
+        Question(
+            "q",
+            "Who \ufffd 😀?",
+            ("x\ufffd",),
+            "t\ufffd",
+            ("a\ufffd",),
+            (Triplet("s\ufffd", "r", "o"),),
+            (("T\ufffd", 0),),
+        )
+    ]

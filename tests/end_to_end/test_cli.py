@@ -243,11 +243,14 @@ def test_a_folder_of_documents_can_be_asked_and_may_grow(run: Run, tmp_path: Pat
     assert "  1. Marie Curie  [people/curie.md#1" in out
 
 
-def test_a_single_document_is_refused_with_advice(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("A note.")
-    code, _, err = run("index", tmp_path / "note.txt", "--out", tmp_path / "x", *SETTINGS)
+def test_a_single_document_can_be_asked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("Otters eat fish.")
+    (tmp_path / "other.csv").write_text("a,b")
+    assert run("index", tmp_path / "note.txt", "--out", tmp_path / "x", *SETTINGS)[0] == 0
+    assert "[note.txt#1" in run("ask", tmp_path / "x", "What do otters eat?", "system.k=1")[1]
+    code, _, err = run("index", tmp_path / "other.csv", "--out", tmp_path / "y", *SETTINGS)
     assert code == 2
-    assert "note.txt" in err
+    assert "other.csv is a file" in err
 
 
 def test_a_configured_data_set_can_be_indexed(run: Run, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from rag_research.llm.base import Request
 from rag_research.types import Answer, Question
 
 
-def told(lab: Any) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((lab.root / "out" / "ablation.json").read_text())
+def told(lab: Any, file: str = "ablation.json") -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((lab.root / "out" / file).read_text())
     return value
 
 
@@ -79,9 +79,44 @@ def test_a_changed_setting_is_run_again_in_the_same_folder(command_lab: Any) -> 
 
 def test_some_ablations_can_be_chosen(command_lab: Any) -> None:
     run_command(command_lab.words("ablations=[one_passage]"))
-    assert [run["name"] for run in told(command_lab)["runs"]] == ["full", "one_passage"]
+    study = told(command_lab, "ablation-one_passage.json")
+    assert [run["name"] for run in study["runs"]] == ["full", "one_passage"]
+    assert study["chosen"] == ["one_passage"]
     with pytest.raises(ConfigError, match=r"ablations: there is no 'one_pasage'.*'one_passage'"):
         run_command(command_lab.words("ablations=[one_pasage]"))
+
+
+@pytest.mark.parametrize("own_folder", [True, False])
+def test_a_choice_leaves_the_study_of_all_as_it_was(
+    own_folder: bool, command_lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(command_lab.root)
+    words = [w for w in command_lab.words() if own_folder or not w.startswith("run.out")]
+    run_command(words)
+    [whole] = command_lab.root.glob("out/ablation.json" if own_folder else "runs/*/ablation.json")
+    before = {file: file.read_bytes() for file in whole.parent.glob("ablation*")}
+    run_command([*words, "ablations=[two_passages,one_passage]"])
+    assert {file: file.read_bytes() for file in before} == before
+    assert {file.name for file in whole.parent.glob("ablation*")} == {
+        "ablation.json", "ablation.md", "ablation-one_passage+two_passages.json",
+        "ablation-one_passage+two_passages.md",
+    }  # fmt: skip
+    assert command_lab.scripts[-1].requests == []  # the runs are those of the study of all
+    every = "ablations=[three_passages,two_passages,one_passage]"
+    run_command([*words, every])
+    assert len(list(whole.parent.glob("ablation*.json"))) == 2
+    assert json.loads(whole.read_text())["chosen"] == []
+
+
+def test_many_chosen_names_make_a_short_file_name(command_lab: Any) -> None:
+    folder = command_lab.root / "package" / "configs" / "ablation" / "overlap"
+    names = [f"{'a_long_name_' * 8}{number}" for number in range(3)]
+    for number, name in enumerate(names):
+        (folder / f"{name}.yaml").write_text(f"# Why?\nsystem:\n  k: {number + 4}\n")
+    run_command(command_lab.words("limit=1", f"ablations=[{','.join(names)}]"))
+    [file] = (command_lab.root / "out").glob("ablation*.json")
+    assert re.fullmatch(r"ablation-[0-9a-f]{16}\.json", file.name)
+    assert told(command_lab, file.name)["chosen"] == names
 
 
 def test_three_failed_questions_are_shown_and_asked_again(
@@ -101,11 +136,12 @@ def test_three_failed_questions_are_shown_and_asked_again(
     assert out.count("10/7/3") == 2
     assert "FAILED: 3 questions of full" in out
     assert "FAILED: 3 questions of one_passage" in out
-    gaps = {g["metric"]: g for g in told(command_lab)["differences"]}
+    file = "ablation-one_passage.json"
+    gaps = {g["metric"]: g for g in told(command_lab, file)["differences"]}
     assert gaps["exact_match"]["n"] == 10  # wrong in both, not left out
     broken.clear()
     assert run_command(command_lab.words("ablations=[one_passage]")) == 0
-    assert {run["failed"] for run in told(command_lab)["runs"]} == {0}
+    assert {run["failed"] for run in told(command_lab, file)["runs"]} == {0}
     assert len(command_lab.scripts[1].requests) == 3
 
 

@@ -11,6 +11,7 @@ import pytest
 from rag_research.errors import ConfigError, RagResearchError
 from rag_research.evaluation import command
 from rag_research.evaluation.command import evaluate_all, experiments, run_command
+from rag_research.evaluation.results import Results
 
 OFFLINE = ("llm=scripted", "encoder=hashing", "limit=2")
 
@@ -118,3 +119,18 @@ def test_runs_come_one_by_one(tmp_path: Path) -> None:
     assert next(runs).system == "closed_book"
     assert not (tmp_path / "out" / "bm25_rag").exists()
     assert next(runs).system == "bm25_rag"
+
+
+@pytest.mark.parametrize("system", ["closed_book", "dense_rag", "t2rag_rules", "threadrag"])
+def test_the_debug_experiment_runs_the_whole_path(system: str, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    paths = [f"run.out={tmp_path / 'out'}", f"run.store={tmp_path / 'store'}"]
+    assert run_command([f"system={system}", "experiment=debug", *paths]) == 0
+    results = Results.load(tmp_path / "out")
+    assert (results.asked, results.answered, results.failed) == (2, 2, 0)
+    assert {row["answer"] for row in results.predictions()} == {"unknown"}
+
+
+def test_the_debug_experiment_takes_another_model() -> None:
+    [config] = experiments(["system=closed_book", "experiment=debug", "llm=transformers_local"])
+    assert config.llm.name == "transformers_local"

@@ -71,3 +71,16 @@ def test_each_run_is_set_against_the_first(lab: Any) -> None:
     assert "overlap - overlap, exact_match: +40.0 [" in text
     assert "over 10 questions" in text
     assert comparison([run(lab, "wordy")]) == ""
+
+
+def test_resamples_are_those_of_the_first_run(lab: Any) -> None:
+    runs = [
+        run(lab, name, reply, evaluation={"bootstrap_samples": samples})
+        for name, reply, samples in (("wordy", None, 7), ("terse", bare(lab), 50))
+    ]
+    gap = compare(runs[1], runs[0], ("exact_match",), samples=7)["exact_match"].interval
+    low, high = f"{100 * gap.low:+.1f}", f"{100 * gap.high:+.1f}"
+    assert f"exact_match: +40.0 [{low}, {high}] over" in comparison(runs)
+    for other in (50, 1000):
+        wider = compare(runs[1], runs[0], ("exact_match",), other)["exact_match"].interval
+        assert (wider.low, wider.high) != (gap.low, gap.high)

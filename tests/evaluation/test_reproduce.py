@@ -111,13 +111,26 @@ def test_a_lost_store_asks_again_and_says_so(finished: Path, command_lab: Any) -
     assert "11 LLM calls, 0 of them from the store" in str(reproduction)
 
 
-def test_a_row_alone_has_its_figures_compared(finished: Path, command_lab: Any) -> None:
+def test_a_row_alone_has_its_figures_compared_and_says_so(
+    finished: Path, command_lab: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = command_lab.root / "row"
     folder.mkdir()
     shutil.copy(finished / "results.json", folder)
-    reproduction = reproduce(folder / "results.json")
-    assert reproduction.same
-    assert "predictions.jsonl is not beside results.json: not compared" in reproduction.compared
+    assert main(["reproduce", str(folder / "results.json")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "note     predictions.jsonl is not beside results.json: not compared" in lines
+    assert "same     metrics" in lines
+    assert not any(line.startswith("same") and "predictions" in line for line in lines)
+    assert lines[-1] == (
+        "Reproduced in part: only the figures are known to be the same; predictions.jsonl and "
+        "failures.jsonl could not be compared."
+    )
+    shutil.copy(finished / "predictions.jsonl", folder)
+    told = str(reproduce(folder)).splitlines()[-1]
+    assert "predictions and figures are known to be the same; failures.jsonl could not" in told
+    edit(folder, lambda value: value["metrics"]["exact_match"].update(mean=0.5))
+    assert main(["reproduce", str(folder)]) == 1
 
 
 def test_what_cannot_be_run_again_is_an_error(finished: Path, command_lab: Any) -> None:
@@ -128,6 +141,12 @@ def test_what_cannot_be_run_again_is_an_error(finished: Path, command_lab: Any) 
         resolved(results, ["system.kk=3"])
     with pytest.raises(ConfigError, match="dotted key"):
         resolved(results, ["system"])
+    for setting in ("llm.name.x.y=3", "run.cache.x=3", "run.wrong.x"):
+        with pytest.raises(ConfigError, match=f"{setting}: expected a dotted key"):
+            resolved(results, [setting])
+    for text in ("[", "2020-13-45"):
+        with pytest.raises(ConfigError, match=r"^run\.store: '.*' is not YAML"):
+            resolved(results, [f"run.store={text}"])
     edit(finished, lambda value: value["provenance"].pop("config"))
     with pytest.raises(DataError, match="does not hold its configuration"):
         reproduce(finished)

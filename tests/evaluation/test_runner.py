@@ -234,8 +234,28 @@ def test_questions_are_shuffled_by_the_seed_then_limited(lab: Any) -> None:
 
 
 def test_a_limit_of_none_left_is_an_error(lab: Any) -> None:
-    with pytest.raises(ConfigError, match="no question to ask"):
+    with pytest.raises(ConfigError, match="limit: got 0"):
         run(lab, "out", limit=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"threads": 0}, "threads: got 0"),
+        ({"seed": -1}, "seed: got -1"),
+        ({"limit": -5}, "limit: got -5"),
+        ({"evaluation": {"recall_at": [0]}}, "recall_at: got"),
+        ({"evaluation": {"bootstrap_samples": 0}}, "bootstrap_samples: got 0"),
+        ({"evaluation": {"metrics": ["exact_mach"]}}, "exact_match"),
+        ({"evaluation": {"metrics": ["recall_at_k"]}}, "needs a cut-off"),
+    ],
+)
+def test_settings_are_checked_before_anything_is_asked(
+    lab: Any, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(RagResearchError, match=said):
+        run(lab, "out", **changes)
+    assert not (lab.root / "out").exists()
 
 
 def test_without_a_directory_the_run_is_named_after_what_it_is(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -237,3 +238,5 @@ def test_sets_may_lie_unzipped_and_a_missing_one_is_named(tmp_path: Path) -> Non
 def test_limit(tmp_path: Path) -> None:
     config = SegmentationConfig(str(_folder(tmp_path)), limit=2)
     assert [document.id for document in read_set(config, "wiki_test")] == ["d0", "d1"]
+    with pytest.raises(DataError, match="no document, limit is 0"):
+        read_set(replace(config, limit=0), "wiki_test")

@@ -135,6 +135,9 @@ def test_reading_evidence(tmp_path: Path) -> None:
     assert documents == ["One.  Two. Three.", "Four.  "]  # no two sentences run into each other
     quoted = [[documents[n][a:b] for n, (a, b) in question.gold] for question in questions]
     assert quoted == [["Two."], ["Three.", "Four."]]  # without white space or empty sentences
+    path.write_text(json.dumps({"dataset": "other", "question": "?"}), "utf-8")
+    with pytest.raises(DataError, match="no question of the data set 'mine'"):
+        read_evidence(path, "mine", 2)
 
 
 def test_reading_evidence_as_hotpotqa_publishes_it(tmp_path: Path) -> None:

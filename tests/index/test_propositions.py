@@ -1,6 +1,12 @@
 from collections.abc import Sequence
+from random import Random
 
+import pytest
+
+from rag_research.index.base import ranked
 from rag_research.index.propositions import (
+    Budget,
+    Proposition,
     collect_propositions,
     last_source_only,
     search_globally,
@@ -29,8 +35,10 @@ class Canned:
 
     def __init__(self, rankings: dict[str, list[Hit]]) -> None:
         self.rankings = rankings
+        self.depths: list[int] = []
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        self.depths.append(k)
         return [self.rankings[q][:k] for q in queries]
 
 
@@ -85,6 +93,57 @@ def test_the_pool_is_deepened_until_enough_passages_are_found() -> None:
     found = search_globally(Canned({"q": hits}), propositions, ["q"], 3, until_unique_sources)
     assert [h.id for h in found.sources] == ["big", "c000", "c001"]
     assert len(found.propositions) == 502
+
+
+def full_pool(
+    retriever: Canned, propositions: dict[str, Proposition], queries: list[str]
+) -> list[Hit]:
+    best: dict[str, float] = {}
+    for hits in retriever.search(queries, len(propositions)):
+        for hit in hits:
+            best[hit.id] = max(hit.score, best.get(hit.id, hit.score))
+    return sorted((Hit(id, score) for id, score in best.items()), key=lambda h: (-h.score, h.id))
+
+
+@pytest.mark.parametrize("budget", [until_unique_sources, top_propositions])
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_one_pool_is_that_of_all_hits(levels: int, budget: Budget) -> None:
+    draw = Random(levels)
+    for _ in range(60):
+        sources = draw.choice([3, 12, 400])
+        made = (
+            Proposition(f"i{n:03}", "", Triplet("a", "b", "c"), (f"p{draw.randrange(sources)}",))
+            for n in range(400)
+        )
+        propositions = {p.id: p for p in made}
+        rankings = {}
+        for query in "abc":
+            top = draw.choice([0.3, 1.0])
+            scores = {id: top * draw.randrange(levels) / levels for id in propositions}
+            rankings[query] = ranked(scores, len(scores))
+        retriever, k = Canned(rankings), draw.choice([1, 5, 90])
+        found = search_globally(retriever, propositions, list("abc"), k, budget)
+        wanted = budget(full_pool(retriever, propositions, list("abc")), propositions, k)
+        assert found == wanted
+
+
+def test_weak_hits_of_one_query_do_not_hide_better_ones_of_another() -> None:
+    one = {"x": tuple(Triplet("x", "says", str(n)) for n in range(64))}
+    rest = {f"{s}{n}": (Triplet(f"{s}{n}", "is", "it"),) for s in "gb" for n in range(9)}
+    propositions = collect_propositions(one | rest)
+    scores = {id: {"x": 0.9, "g": 0.8, "b": 0.0}[p.text[0]] for id, p in propositions.items()}
+    weak = {id: 0.3 for id, p in propositions.items() if p.text[0] == "b"}
+    retriever = Canned({"a": ranked(scores, len(scores)), "b": ranked(weak, len(weak))})
+    found = search_globally(retriever, propositions, ["a", "b"], 4, until_unique_sources)
+    assert [hit.id[0] for hit in found.sources] == ["x", "g", "g", "g"]
+
+
+def test_one_query_is_not_searched_deeper_than_its_budget_needs() -> None:
+    many = {f"p{n}": (Triplet(f"p{n}", "is", "it"),) for n in range(300)}
+    propositions = collect_propositions(many)
+    retriever = Canned({"q": ranked(dict.fromkeys(propositions, 0.5), 300)})
+    search_globally(retriever, propositions, ["q"], 64, until_unique_sources)
+    assert retriever.depths == [64]
 
 
 def test_fewer_passages_than_asked_for_and_an_empty_base() -> None:

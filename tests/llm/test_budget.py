@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 
 import pytest
 
+from rag_research.config import build
 from rag_research.config.schema import BudgetConfig
-from rag_research.errors import BudgetExceededError, LLMError
+from rag_research.errors import BudgetExceededError, ConfigError, LLMError
 from rag_research.llm.base import Completion, Message, Request
 from rag_research.llm.budget import BudgetedLLM
 from rag_research.llm.cache import CachedLLM
@@ -91,3 +93,24 @@ async def test_failures_count_as_calls_and_cached_replies_do_not(tmp_path: Path)
     with pytest.raises(BudgetExceededError):
         await cached.complete(ask("third"))
     assert (llm.started, llm.spent.calls) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"money": 5.0}, r"budget: money: got 5\.0 without prices, which limits nothing"),
+        ({"money": -1.0, "input_price": 1.0}, r"budget: money: got -1\.0, expected 0 or more"),
+        ({"calls": -1}, "budget: calls: got -1"),
+        ({"tokens": -1}, "budget: tokens: got -1"),
+        ({"input_price": -0.5}, r"budget: input_price: got -0\.5"),
+        ({"money": 1.0, "output_price": math.nan}, "budget: output_price: got nan"),
+        ({"money": 1.0, "output_price": math.inf}, "budget: output_price: got inf"),
+    ],
+)
+def test_limits_that_limit_nothing_are_refused(settings: dict[str, float], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        build(BudgetConfig, settings, "budget")
+
+
+def test_one_price_is_enough_for_a_limit_of_money() -> None:
+    assert build(BudgetConfig, {"money": 0, "output_price": 2}).money == 0.0

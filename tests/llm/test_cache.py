@@ -242,3 +242,18 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ArtifactError, match="cannot be used"):
         CachedLLM(Scripted.of([]), tmp_path / "file" / "cache.sqlite")
+
+
+@pytest.mark.parametrize(
+    "row", ['{"text": "old", "input_tokens": 1, "output_tokens": 1, "new": 3}', "{}", "[]", "{"]
+)
+async def test_a_row_of_another_version_is_a_miss_and_replaced(path: Path, row: str) -> None:
+    model = Scripted.of(["old", "new"])
+    first = CachedLLM(model, path)
+    await first.complete(ask("q"))
+    first._connection.execute("UPDATE completions SET completion = ?", (row,))
+    first.close()
+    cache = CachedLLM(model, path)
+    texts = [(await cache.complete(ask("q"))).text for _ in range(2)]
+    assert texts == ["new", "new"]
+    assert (cache.hits, cache.misses, len(cache)) == (1, 1, 1)

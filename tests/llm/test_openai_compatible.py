@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from email.utils import formatdate
 from typing import Any
 
@@ -147,6 +150,39 @@ async def test_the_key_is_sent_and_never_shown(
         await backend(chat_server, api_key_env="SOME_KEY", retries=0).complete(ask("r"))
     assert "who is ***" in str(caught.value)
     assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["sk-secret\ndef", "sk-secret\u201d", "\ufeffsk-secret", "sk\x00"])
+async def test_a_key_with_signs_no_key_has_is_refused_unshown(
+    chat_server: Any, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.environ", {"SOME_KEY": key})  # a real one holds no zero byte
+    with pytest.raises(ConfigError, match="variable SOME_KEY holds no usable key") as caught:
+        await backend(chat_server, api_key_env="SOME_KEY").complete(ask("q"))
+    assert "sk" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert not chat_server.bodies
+
+
+@pytest.mark.parametrize("kind", ["LocalProtocolError", "ReadError"])
+async def test_the_key_is_masked_in_what_the_http_library_says(
+    chat_server: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx
+
+    async def post(*args: Any, **settings: Any) -> None:
+        raise getattr(httpx, kind)(f"bad header {settings['headers']['Authorization']!r}")
+
+    monkeypatch.setenv("SOME_KEY", "sk-secret")
+    monkeypatch.setattr(httpx.AsyncClient, "post", post)
+    with pytest.raises(LLMError, match=r"bad header 'Bearer \*\*\*'") as caught:
+        await backend(chat_server, api_key_env="SOME_KEY", retries=0).complete(ask("q"))
+    assert "sk-secret" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_a_text_that_no_json_can_hold_is_an_error_in_words(chat_server: Any) -> None:
+    with pytest.raises(LLMError, match=r"cannot be written as JSON.*surrogates"):
+        await backend(chat_server).complete(ask("half \ud83d"))
 
 
 async def test_no_key_no_header(chat_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,6 +331,52 @@ def test_configuration() -> None:
     assert fingerprint(config) == fingerprint(patient)
     with pytest.raises(ConfigError, match="http://localhost:8000/v1"):
         OpenAICompatible(OpenAICompatibleConfig("m", base_url="localhost:8000"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:99999/v1",
+        "http://127.0.0.1:0/v1",
+        "http://host:port/v1",
+        "http://[::1/v1",
+        "http:///v1",
+        "http://local host:8000/v1",
+        "http://localhost:8000/v1\n",
+        "ftp://localhost/v1",
+    ],
+)
+def test_an_address_nothing_can_be_sent_to_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"base_url: got .*http://localhost:8000/v1"):
+        OpenAICompatible(OpenAICompatibleConfig("m", base_url=address))
+
+
+def test_a_refused_address_hides_its_password() -> None:
+    with pytest.raises(ConfigError, match="got 'http://host:99999'"):
+        OpenAICompatible(OpenAICompatibleConfig("m", base_url="http://me:word@host:99999"))
+
+
+@pytest.mark.parametrize("address", ["http://[::1]:8000/v1", "https://me:word@host", "HTTP://h:1"])
+def test_odd_addresses_that_work_are_taken(address: str) -> None:
+    OpenAICompatible(OpenAICompatibleConfig("m", base_url=address))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"concurrency": 0}, "concurrency: got 0, expected at least 1"),
+        ({"retries": -1}, "retries: got -1, expected at least 0"),
+        ({"timeout": 0.0}, r"timeout: got 0\.0, expected seconds above 0"),
+        ({"timeout": -1.0}, "timeout: got -1"),
+        ({"timeout": math.nan}, "timeout: got nan"),
+        ({"backoff": -0.5}, r"backoff: got -0\.5, expected seconds, 0 or more"),
+        ({"extra": {"top_p": math.nan}}, "extra: got .*expected JSON"),
+        ({"extra": {"since": date(2020, 1, 2)}}, "extra: got .*expected JSON"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        OpenAICompatible(build(OpenAICompatibleConfig, {"model": "m", **settings}))
 
 
 async def test_the_http_library_can_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,13 @@ async def test_running_out_says_which_call_and_what_was_asked() -> None:
         await llm.complete(ask("why?", "late"))
 
 
+async def test_one_reply_may_stand_for_all_that_are_missing() -> None:
+    llm = Scripted(ScriptedConfig(replies=("one",), otherwise="unknown"))
+    assert [(await llm.complete(ask("q"))).text for _ in range(3)] == ["one", "unknown", "unknown"]
+
+
 def test_identity_depends_on_the_script() -> None:
     assert Scripted.of(["a"]).identity == Scripted(ScriptedConfig(replies=("a",))).identity
     assert Scripted.of(["a"]).identity != Scripted.of(["b"]).identity
+    replies = [ScriptedConfig(("a",)), ScriptedConfig(("a",), "b"), ScriptedConfig(("a",), "c")]
+    assert len({Scripted(config).identity["script"] for config in replies}) == 3

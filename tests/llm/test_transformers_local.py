@@ -265,6 +265,36 @@ def test_a_base_model_without_chat_template_is_refused(tmp_path: Path) -> None:
         ask(local(folder), [request("Who?")])
 
 
+REFUSES_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def without_system(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = save_tiny(tmp_path_factory.mktemp("without_system"))
+    (folder / "chat_template.jinja").write_text(REFUSES_SYSTEM + TEMPLATE)
+    return folder
+
+
+def test_a_template_without_system_messages_gets_them_with_the_first_user_message(
+    tiny: Path, without_system: Path
+) -> None:
+    example = (Message("user", "Hm?"), Message("assistant", "Ho."), Message("user", "Who?"))
+    asked = Request((Message("system", FIXED), *example), max_tokens=24)
+    joined = Request((Message("user", f"{FIXED}\n\nHm?"), *example[1:]), max_tokens=24)
+    (reply,), (expected,) = ask(local(without_system), [asked]), ask(local(tiny), [joined])
+    assert (reply.text, reply.input_tokens) == (expected.text, expected.input_tokens)
+
+
+def test_a_prompt_the_template_refuses_altogether_is_an_error_in_words(tmp_path: Path) -> None:
+    folder = save_tiny(tmp_path / "refuses")
+    (folder / "chat_template.jinja").write_text("{{ raise_exception('roles must alternate') }}")
+    words = r"refuses the answer prompt \(messages: system, user\).*roles must alternate"
+    with pytest.raises(LLMError, match=words):
+        ask(local(folder), [request("Who?", purpose="answer")])
+
+
 def real_model() -> TransformersLocal:
     name = TransformersLocalConfig().model
     entry = next(e for e in list_models() if e.name == name)

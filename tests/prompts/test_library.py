@@ -89,3 +89,14 @@ def test_an_unknown_prompt_and_a_missing_folder_are_errors(tmp_path: Path) -> No
         LIBRARY["t2rag/decompos"]
     with pytest.raises(ConfigError, match="is not a folder"):
         PromptLibrary(tmp_path / "absent")
+
+
+def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "greet.md").write_text(TEXT, encoding="utf-8-sig")
+    assert PromptLibrary(tmp_path)["greet"] == parse_prompt("greet", TEXT, "greet.md")
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "greet.md").write_bytes(TEXT.replace("brief", "très bref").encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"greet\.md: byte 27 is not UTF-8"):
+        PromptLibrary(tmp_path)["greet"]

@@ -40,6 +40,20 @@ async def test_an_empty_reply_is_rejected_and_not_for_the_cache() -> None:
         accept(" ")
 
 
+async def test_a_responder_that_reasons_is_asked_again_without_the_stop() -> None:
+    llm = Scripted.of(["<think>", "<think>\nOne\nby one.\n</think>\n\nMia Orr."])
+    assert (await AGENTS["several"](llm, LIBRARY).respond(STATE)).value == "Mia Orr"
+    first, second = llm.requests
+    assert (first.stop, first.max_tokens, second.stop) == (("\n",), 48, ())
+    assert first.messages == second.messages and second.max_tokens > 48
+    assert first.accept is not None and second.accept is not None
+    first.accept("<think>")  # kept, since it leads to the second request again
+    with pytest.raises(ParseError):
+        second.accept("<think>\nOne")
+    llm = Scripted.of(["<think>", "<think>\nOne"])
+    assert (await AGENTS["several"](llm, LIBRARY).respond(STATE)).rejected
+
+
 @pytest.mark.parametrize("answer", ["Unknown", "unknown.", ""])
 async def test_unknown_is_insufficient_without_a_call(answer: str) -> None:
     llm = Scripted.of([])
@@ -99,6 +113,33 @@ def test_questions(value: object, question: str) -> None:
     assert read_sub_question(value) == question
 
 
+SERVED = "When did the director of Are You Being Served? die?"
+WOOLF = "Who directed Who's Afraid of Virginia Woolf? and where was he born?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "question"),
+    [
+        (SERVED, SERVED),
+        (WOOLF, WOOLF),
+        (f"{SERVED} Because the answer needs it. Who else?", SERVED),
+        ("Who directed Are You Being Served? Who wrote it?", "Who directed Are You Being Served?"),
+        ("Who wrote it? Because I need to know.", "Who wrote it?"),
+        ('Who wrote it? "Mia Orr" is said to have?', "Who wrote it?"),
+        ("Who wrote it? because I need to know", "Who wrote it?"),
+        ("Who wrote it?! Élodie?", "Who wrote it?"),
+        ("¿Quién lo escribió? ¿Cuándo?", "¿Quién lo escribió?"),
+        ("Who wrote it?\nmaybe Mia Orr?", "Who wrote it?"),
+        ("Who wrote it", "Who wrote it"),
+        ("Who wrote it??", "Who wrote it?"),
+        ("Where is\nKeld? ", "Where is Keld?"),
+        ("?", ""),
+    ],
+)
+def test_a_question_ends_where_a_sentence_or_a_line_begins(asked: str, question: str) -> None:
+    assert read_sub_question({"question": asked}) == question
+
+
 @pytest.mark.parametrize("value", [{}, ["x"], {"question": 7}, {"question": [{"a": 1}]}])
 def test_no_question(value: object) -> None:
     with pytest.raises(ParseError):
@@ -149,6 +190,8 @@ async def test_the_single_agent_makes_one_call_a_round() -> None:
         ({"answer": 7, "sufficient": "true"}, Turn("7", Reflection(True), "")),
         ({"answer": "unknown", "sufficient": True}, Turn("unknown", INSUFFICIENT, "")),
         ({"answer": None, "sufficient": True}, Turn("Unknown", INSUFFICIENT, "")),
+        ({"answer": False, "sufficient": True}, Turn("Unknown", INSUFFICIENT, "")),
+        ({"answer": "A", "sufficient": True}, Turn("A", Reflection(True), "")),
     ],
 )
 def test_turns(value: object, turn: Turn) -> None:

@@ -29,7 +29,9 @@ def test_values_by_variable_fill_the_first_triplet_that_has_it() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [{}, {"?d": ""}, {"?d": None}, {"?d": "?"}, {"?d": []}])
+@pytest.mark.parametrize(
+    "value", [{}, {"?d": ""}, {"?d": None}, {"?d": "?"}, {"?d": []}, {"?d": False}, {"?d": [True]}]
+)
 def test_nothing_found(value: dict[str, object]) -> None:
     assert read_filled([DIRECTOR], value) == ()
 

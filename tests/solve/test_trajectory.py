@@ -1,5 +1,7 @@
 """The state of a question: rounds, what was found, which passages it rests on."""
 
+from dataclasses import replace
+
 import pytest
 
 from rag_research.graph.subgraph import Element, Subgraph
@@ -38,6 +40,17 @@ def test_evidence_is_that_of_all_rounds_each_text_once() -> None:
     assert state.evidence == "text of chunk:a\n\ntext of chunk:b\n\ntext of chunk:c"
 
 
+def test_what_does_not_fit_is_left_out_and_kept_elements_come_first() -> None:
+    state = replace(START.keep([B]).evolved("When?", Subgraph((C, A))), words=6)
+    assert (state.evidence, state.left_out) == ("text of chunk:a\n\ntext of chunk:b", 1)
+    state = state.keep([C])  # three words each: those kept in any round, in their order
+    assert (state.evidence, state.left_out) == ("text of chunk:b\n\ntext of chunk:c", 1)
+    assert state.present_evidence == "text of chunk:c\n\ntext of chunk:a"
+    state = replace(state, words=4)
+    assert (state.evidence, state.left_out) == ("text of chunk:b", 2)
+    assert state.present_evidence == state.kept_evidence == "text of chunk:c"
+
+
 def test_passages_first_of_what_was_kept_then_by_score() -> None:
     state = START.keep([B]).evolved("When?", Subgraph((C,)))
     assert state.passages() == (Hit("b", 0.5), Hit("a", 0.9), Hit("c", 0.7), Hit("d", 0.7))
@@ -49,11 +62,13 @@ def test_a_query_counts_as_asked_however_it_is_spelled() -> None:
     assert not START.asked("Who was it?")
 
 
-@pytest.mark.parametrize("answer", ["", "Unknown", "unknown.", " UNKNOWN", "Not stated."])
+@pytest.mark.parametrize(
+    "answer", ["", "Unknown", "unknown.", " UNKNOWN", "Not stated.", "...", "?"]
+)
 def test_unknown(answer: str) -> None:
     assert is_unknown(answer)
 
 
-@pytest.mark.parametrize("answer", ["no", "none", "The Unknown Soldier", "0"])
+@pytest.mark.parametrize("answer", ["no", "none", "The Unknown Soldier", "0", "A", "The The", "an"])
 def test_known(answer: str) -> None:
     assert not is_unknown(answer)

@@ -36,7 +36,10 @@ def test_forms_a_model_may_reply_in(value: Any) -> None:
         ("?", "?"),
         ("? and the Mysterians", "? and the Mysterians"),
         ("Who? What?", "Who? What?"),
-        ("?Qué?", "?Qué_"),
+        ("?Qué?", "?Qué"),
+        ("?d.", "?d"),
+        ("?d_.", "?d_"),
+        ("?d_", "?d_"),
     ],
 )
 def test_variable_names_as_models_write_them(slot: str, read: str) -> None:

@@ -214,6 +214,18 @@ def test_a_flood_of_triplets_is_cut_and_counted(tmp_path: Path) -> None:
     assert (index.counts["relations"], index.counts["excess"]) == (2, 9_998)
 
 
+def test_more_triplets_than_the_extractor_gives_are_refused() -> None:
+    words = r"graph: triplets_per_chunk=5 .* at most 2 a chunk.*extractor\.limit=5"
+    with pytest.raises(ConfigError, match=words):
+        build(CommunityGraphConfig, {"triplets_per_chunk": 5}, "graph")
+    both = {"triplets_per_chunk": 5, "extractor": {"name": "chunk_triplets", "limit": 5}}
+    assert build(CommunityGraphConfig, both).triplets_per_chunk == 5
+    fewer = {"extractor": {"name": "chunk_triplets", "limit": 1}}
+    assert build(CommunityGraphConfig, fewer).extractor.limit == 1
+    rules = {"triplets_per_chunk": 5, "extractor": "rules"}
+    assert build(CommunityGraphConfig, rules).triplets_per_chunk == 5
+
+
 def test_a_hub_with_ten_thousand_relations_is_one_community(tmp_path: Path) -> None:
     flood = json.dumps([fact("Hub", "knows", f"Thing {n}") for n in range(10_000)])
     index, requests = run(

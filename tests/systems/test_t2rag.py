@@ -139,6 +139,14 @@ def test_stops_when_a_round_changes_nothing() -> None:
     assert last["facts"] == [{"subject": "Salt Road", "predicate": "director", "object": "?d"}]
 
 
+def test_nothing_decomposed_and_nothing_found_is_not_resolved() -> None:
+    script = {"decompose": ["x"] * 4, "resolve": [reply()], "answer": ["unknown"]}
+    answer, trace, llm, _ = run(script)
+    assert steps(trace, "decompose")[0]["fallback"] is True
+    assert (answer.facts, answer.stats["resolved"]) == ((), 0)
+    assert [r.purpose for r in llm.requests] == [*["decompose"] * 4, "resolve", "answer"]
+
+
 def test_the_round_limit_holds() -> None:
     chain = [["Salt Road", "r", "?a"], ["?a", "r", "?b"], ["?b", "r", "?c"], ["?c", "r", "?d"]]
     filled = ["Salt Road", "Ann", "Bob", "Cy", "Dee"]

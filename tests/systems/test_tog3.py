@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,22 @@ def test_replies_that_cannot_be_read_are_counted_and_have_a_fallback(
     assert answer.text == "Keld"
 
 
+@pytest.mark.parametrize("agents", ["several", "single"])
+def test_no_prompt_holds_more_evidence_than_it_may(tmp_path: Path, agents: str) -> None:
+    long = [Passage(f"p{n}", f"Keld {n}", " ".join([f"hay{n}"] * 60)) for n in range(6)]
+    turn = json.dumps({"answer": "x", "sufficient": False, "question": BORN})
+    told = {"respond": ["x"] * 2, "reflect": [SHORT] * 2, "evolve_query": [ask(BORN), ask(WHERE)]}
+    told |= {"single_agent": [turn] * 2}
+    most = {}
+    for words in (40, 130, 3500):
+        settings = {"agents": agents, "evidence_words": words, "graph": {"communities": "none"}}
+        answer, _, llm = run(tmp_path, script(**told), Corpus(long), horizon=2, **settings)
+        hay = [re.findall(r"hay\d", r.messages[-1].content) for r in llm.requests]
+        most[words] = max(map(len, hay))
+        assert answer.stats["left_out"] == answer.stats["unique_chunks"] - len(set(hay[-1]))
+    assert most == {40: 38, 130: 120, 3500: 60 * answer.stats["unique_chunks"]}
+
+
 def test_a_single_agent_makes_one_call_a_round(tmp_path: Path) -> None:
     turns = [
         {"answer": "Mia Orr", "sufficient": False, "question": BORN},
@@ -300,6 +317,7 @@ def test_without_communities_no_node_is_one(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"horizon": 0}, "horizon=0 must be at least 1"),
+        ({"evidence_words": 0}, "evidence_words=0 must be at least 1"),
         ({"keep": 6}, "1 <= keep <= top_k, got keep=6 and top_k=5"),
         ({"keep": 0}, "1 <= keep"),
         ({"inferred": "yes"}, "hidden, shown"),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -122,6 +123,50 @@ def test_errors_have_words(
     assert "Did you mean 'hidden'" in capsys.readouterr().err
     with pytest.raises(ModelNotFoundError, match="boundary-lihgt"):
         load_checkpoint("boundary-lihgt")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("data.train=[toy_train,toy_val]", "'toy_val' is named twice, or in validate"),
+        ("data.train=[toy_train,toy_train:12]", "'toy_train' is named twice"),
+        ("data.limit=0", "limit >= 1"),
+        ("data.batch_rows=0", "batch_rows >= 1"),
+        ("data.joined=-1", "joined: got -1"),
+        ("network.dropout=1.5", "dropout: got 1.5"),
+        ("network.hidden=[0]", "sizes of at least 1"),
+    ],
+)
+def test_settings_out_of_range(
+    command: ModuleType,
+    settings: list[str],
+    capsys: pytest.CaptureFixture[str],
+    word: str,
+    said: str,
+) -> None:
+    assert command.main([*settings, word]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"passages": [{"title": "A"}]}, "objects with a list of sentences"),
+        ({"passages": [{"sentences": ["One.", "Two."]}]}, "1 passages of any data set"),
+    ],
+)
+def test_passages_that_cannot_be_joined(
+    command: ModuleType,
+    settings: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    row: dict[str, Any],
+    said: str,
+) -> None:
+    path = tmp_path / "passages.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert command.main([*settings, f"data.passages={path}"]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_word_table_outlives_its_network(toy_table: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A training goes on as the run it was, or says why it cannot."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +31,7 @@ def finished(command: ModuleType, settings: list[str], tmp_path: Path) -> list[s
     ("more", "message"),
     [
         (["trainer.epochs=4"], "trainer.epochs was 2, is 4"),
+        (["trainer.devices=2"], "trainer.devices was 1, is 2"),
         (["network.hidden=[8]"], "network.hidden was [16, 8], is [8]"),
         (["loss.smoothing=0.1", "seed=3"], "loss.smoothing was 0.02, is 0.1; seed was 0, is 3"),
         (["out={folder}/elsewhere"], "out={folder}/run"),
@@ -50,6 +52,22 @@ def test_what_would_be_another_run_is_refused(
     assert command.main([*resumed, *(word.format(folder=tmp_path) for word in more)]) == 2
     assert message.format(folder=tmp_path) in capsys.readouterr().err
     assert {path.name for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_changed_data_are_refused(
+    command: ModuleType,
+    settings: list[str],
+    toy_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = shutil.copytree(toy_folder, tmp_path / "data")
+    words = [*settings, f"data.folder={folder}", "trainer.epochs=1"]
+    assert command.main(words) == 0
+    rows = (folder / "toy_train.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "toy_train.jsonl").write_text("".join(rows[:-1]), encoding="utf-8")
+    assert command.main([*words, f"trainer.resume={tmp_path}/run/last.ckpt"]) == 2
+    assert "files.toy_train.jsonl was " in capsys.readouterr().err
 
 
 def test_a_finished_run_is_exported_again(

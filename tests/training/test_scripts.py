@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
 from rag_research.runtime.figures import read_history, read_summary
 from rag_research.training import boundary_run, selector_module
@@ -33,6 +34,34 @@ def script(
         "selector": (selector_settings, selector_module.MONITOR),
     }[name]
     return Script(name, training_script(name), words, monitor)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("trainer.epochs=0", "epochs: got 0"),
+        ("trainer.devices=0", "devices: got 0"),
+        ("optimiser.learning_rate=-1", "learning_rate above 0"),
+        ("seed=-1", "seed: got -1"),
+        ("threads=0", "threads: got 0"),
+    ],
+)
+def test_numbers_out_of_range_have_words(
+    script: Script, capsys: pytest.CaptureFixture[str], word: str, said: str
+) -> None:
+    assert script.command.main([*script.words, word]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
+def test_a_device_that_is_not_here(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.command.main([*script.words, "trainer.accelerator=gpu"]) == 2
+    assert "error: trainer: " in capsys.readouterr().err
+
+
+def test_help(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.command.main(["--help"]) == 0
+    assert f"train/{script.name}.py" in capsys.readouterr().out
 
 
 def test_debug_run_leaves_nothing(script: Script, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from functools import update_wrapper
 from typing import Any, Literal
 
 from rag_research.config.schema import EvaluationConfig
-from rag_research.errors import RagResearchError
+from rag_research.errors import ConfigError, RagResearchError
 from rag_research.registry import METRICS
 from rag_research.types import Answer, Question
 
@@ -109,7 +109,13 @@ def columns(config: EvaluationConfig) -> Sequence[Column]:
 
     Raises:
         UnknownNameError: a metric that is not registered.
+        ConfigError: one that needs a cut-off.
     """
+    if ranked := [name for name in config.metrics if name.endswith("_at_k")]:
+        raise ConfigError(
+            f"evaluation.metrics: {ranked[0]} needs a cut-off. It is a column for each of "
+            "evaluation.recall_at; leave it out of metrics."
+        )
     answers = [Column(name, METRICS.get(name)) for name in config.metrics]
     recall = [Column(f"recall@{k}", METRICS.get("recall_at_k"), (k,)) for k in config.recall_at]
     chain = METRICS.get("full_chain_recall_at_k")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag_research.evaluation.compare import metric_of
+from rag_research.evaluation.compare import bootstrap_samples, metric_of
 from rag_research.evaluation.paired import correctness_columns, gaps_to
 from rag_research.evaluation.path_tokens import BUDGETS
 from rag_research.evaluation.published import published_figures
@@ -85,12 +85,14 @@ def usage_rows(usage: Mapping[str, Usage]) -> list[dict[str, Any]]:
 def paired(runs: Sequence[Results]) -> list[dict[str, Any]]:
     """Each later run minus the first one, column by column, with p-values after Holm.
 
+    As ``rag-research compare`` has them: with the resamples of the first run's configuration.
+
     Raises:
         DataError: the runs cannot be compared.
     """
     if len(runs) < 2 or not correctness_columns(runs[0]):
         return []
-    return [plain(gap) for gap in gaps_to(runs[0], runs[1:])]
+    return [plain(gap) for gap in gaps_to(runs[0], runs[1:], bootstrap_samples(runs[0]))]
 
 
 def curve_facts(name: str, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rag_research.config.build import build
 from rag_research.config.compose import config_folder
 from rag_research.errors import ConfigError
@@ -20,6 +18,7 @@ from rag_research.evaluation.sweeps.outcome import outcome_text
 from rag_research.evaluation.sweeps.parameters import Parameter
 from rag_research.evaluation.sweeps.server import register
 from rag_research.evaluation.sweeps.sweep_file import Sweep, find_sweep, read_sweep
+from rag_research.evaluation.yaml_values import yaml_value
 
 _OWN = tuple(field.name for field in fields(LocalConfig))
 
@@ -43,7 +42,7 @@ def sweep_command(file: str, words: Sequence[str], online: bool = False) -> int:
     where = given.pop("register", "online" if online else "no")
     if where not in ("online", "no"):
         raise ConfigError(f"register: got {where!r}, expected online or no.")
-    own = {key: yaml.safe_load(given.pop(key)) for key in _OWN if key in given}
+    own = {key: yaml_value(key, given.pop(key)) for key in _OWN if key in given}
     config = build(LocalConfig, own)
     sweep = with_fixed(read_sweep(find_sweep(file)), given)
     if where == "online":

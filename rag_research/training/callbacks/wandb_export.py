@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 FIGURES = "val/figures"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")  # wandb refuses such artifacts
+_LONGEST_NAME = 100
 
 
 def log_export(run: Any, path: Path, figures: Mapping[str, Mapping[str, float]]) -> None:
@@ -34,7 +37,8 @@ def log_export(run: Any, path: Path, figures: Mapping[str, Mapping[str, float]])
             f"{FIGURES}_plot": wandb.plot.bar(table, "data", "figure", title="Validation"),
         }
     )
-    artifact = wandb.Artifact(f"{path.stem}-{run.id}", type="model")
+    name = _NOT_IN_NAMES.sub("-", path.stem)[:_LONGEST_NAME]
+    artifact = wandb.Artifact(f"{name}-{run.id}", type="model")
     for file in (path, path.with_suffix(".json")):
         artifact.add_file(str(file))
     run.log_artifact(artifact)

@@ -7,7 +7,12 @@ import pytest
 
 from rag_research.errors import DataError
 from rag_research.evaluation.report.overview import curve_facts
-from rag_research.evaluation.report.sources import read_ablation, read_sources, read_trials
+from rag_research.evaluation.report.sources import (
+    by_short_name,
+    read_ablation,
+    read_sources,
+    read_trials,
+)
 
 GAP = {"name": "a", "metric": "token_f1", "difference": -0.1, "low": -0.2, "high": 0.0}
 
@@ -82,3 +87,43 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
         read_trials(write(tmp_path / "list.json", []))
     with pytest.raises(DataError, match="expected differences with name"):
         read_ablation(write(tmp_path / "a.json", {"differences": [{"name": "a"}]}))
+
+
+def test_folders_of_one_name_are_told_apart_by_what_they_lie_in(tmp_path: Path) -> None:
+    for dataset in ("2wiki", "musique"):
+        folder = tmp_path / dataset / "retrieval"
+        write(folder / "comparison.json", {"dataset": dataset})
+        write(folder / "ablation.json", {"differences": [GAP], "reference": dataset})
+        write(folder / "trials.json", {"file": {}, "trials": [{"number": len(dataset)}]})
+    paths = [tmp_path / "2wiki" / "retrieval", tmp_path / "musique" / "retrieval"]
+    found = read_sources([*paths, paths[0]])
+    names = ["2wiki/retrieval", "musique/retrieval"]
+    assert found.curves == {n: {"dataset": n.split("/")[0]} for n in names}
+    assert [found.ablations[n]["reference"] for n in names] == ["2wiki", "musique"]
+    assert [found.sweeps[n]["trials"][0]["number"] for n in names] == [5, 7]
+    assert list(read_sources(paths[:1]).curves) == ["retrieval"]
+
+
+def test_as_many_parts_of_a_path_are_shown_as_tell_apart() -> None:
+    paths = [Path("/a/small/x"), Path("/b/small/x"), Path("/b/large/y")]
+    assert list(by_short_name(dict.fromkeys(paths))) == ["a/small/x", "b/small/x", "b/large/y"]
+    assert by_short_name({}) == {}
+
+
+def test_a_run_whose_folder_is_named_like_a_sweep_is_read(folders, tmp_path: Path) -> None:
+    sweep = write(tmp_path / "sweeps" / "t2rag" / "trials.json", {"file": {}, "trials": []}).parent
+    run = folders.write("t2rag", lambda n: True)
+    found = read_sources([sweep, run])
+    assert [one.directory for one in found.runs] == [run]
+    assert list(found.sweeps) == ["t2rag"]
+
+
+def test_studies_of_chosen_ablations_are_shown_beside_that_of_all(folders) -> None:
+    folders.write("t2rag", lambda n: True, name="full")
+    study = {"system": "t2rag", "dataset": "rivers", "differences": [GAP]}
+    write(folders.root / "ablation-a.json", {**study, "chosen": ["a"]})
+    assert list(read_sources([folders.root]).ablations) == ["ablation-a"]
+    write(folders.root / "ablation.json", {**study, "chosen": []})
+    found = read_sources([folders.root]).ablations
+    titles = {name: told["title"] for name, told in found.items()}
+    assert titles == {"runs": "t2rag on rivers", "ablation-a": "t2rag on rivers: a"}

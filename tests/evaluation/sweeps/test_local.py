@@ -287,3 +287,11 @@ def test_two_processes_do_not_run_one_sweep(
     assert "another process is running this sweep" in capsys.readouterr().err
     process.terminate()
     process.communicate(timeout=60)
+
+
+def test_a_setting_that_is_not_yaml_is_named(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(small, "workers=[") != 0
+    told = capsys.readouterr().err
+    assert "workers: '[' is not YAML" in told and "Traceback" not in told

@@ -111,7 +111,7 @@ def load_source(source: str, settings: Sequence[str] = ()) -> Dataset:
     else:
         raise DataError(
             f"There is no file or folder {source!r}, and no data set of that name. "
-            "Give a document or a folder of them, a corpus .jsonl file or a data set such as "
+            "Give a folder of documents, one document, a corpus .jsonl file or a data set such as "
             "sample_world."
         )
     values = {**compose_dict(chosen)["dataset"], **extra}

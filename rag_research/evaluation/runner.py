@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rag_research.config.build import to_dict
 from rag_research.config.fingerprint import fingerprint
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.dataset import Dataset
@@ -28,6 +29,7 @@ from rag_research.llm.traced import TracedLLM
 from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import DATASETS
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.checkpoints import checkpoint_hashes
 from rag_research.runtime.figures import write_summary
 from rag_research.runtime.loops import run_async
 from rag_research.runtime.provenance import resources
@@ -72,7 +74,7 @@ def evaluate(config: ExperimentConfig, models: Models | None = None) -> Results:
     sent.append(models.budget.started)
     clock.append(resources())
     directory = run_directory(config, dataset)
-    inputs = question_inputs(config, parts, dataset)
+    inputs = question_inputs(config, parts, dataset, index)
     log = ArtifactStore(directory).items(STAGE, VERSION, inputs)
     system = build_system(config, parts)
     backend, concurrency = models.backend, config.run.concurrency
@@ -135,7 +137,9 @@ def build_index(
     return index, dict(sorted((index.usage or trace.usage).items()))
 
 
-def question_inputs(config: ExperimentConfig, parts: Parts, dataset: Dataset) -> dict[str, Any]:
+def question_inputs(
+    config: ExperimentConfig, parts: Parts, dataset: Dataset, index: Index
+) -> dict[str, Any]:
     """What an answer depends on besides the question: keys the log of finished questions."""
     prompts = PromptLibrary(config.prompts)
     encoder = parts.encoder
@@ -150,5 +154,7 @@ def question_inputs(config: ExperimentConfig, parts: Parts, dataset: Dataset) ->
         "reranker": config.reranker,
         "seed": config.seed,
         "corpus": dataset.corpus.fingerprint,
+        "index": index.contents,
+        "checkpoints": checkpoint_hashes(to_dict(config.system)),
         "prompts": {name: prompts[name].fingerprint for name in prompts.names()},
     }

@@ -19,14 +19,17 @@ many tokens, which is then kept whole.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from rag_research.errors import ConfigError, did_you_mean
 from rag_research.llm.base import Message
+
+logger = logging.getLogger(__name__)
 
 BUILT_IN = Path(__file__).parent
 _SECTION = re.compile(r"^# (system|user|assistant)\s*$", re.MULTILINE)
@@ -97,6 +100,8 @@ class PromptLibrary:
         self.folders.append(BUILT_IN)
         if not all(folder.is_dir() for folder in self.folders):
             raise ConfigError(f"prompts: {self.folders[0]} is not a folder.")
+        if overrides:
+            _tell_of_unknown(Path(overrides))
         self._loaded: dict[str, Prompt] = {}
 
     def __getitem__(self, name: str) -> Prompt:
@@ -106,13 +111,7 @@ class PromptLibrary:
 
     def names(self) -> list[str]:
         """Every prompt there is."""
-        return sorted(
-            {
-                p.relative_to(folder).with_suffix("").as_posix()
-                for folder in self.folders
-                for p in folder.rglob("*.md")
-            }
-        )
+        return sorted({name for folder in self.folders for name in _names(folder)})
 
     def versions(self) -> Mapping[str, str]:
         """Fingerprints of the prompts used so far, by name; goes into result rows."""
@@ -124,6 +123,22 @@ class PromptLibrary:
             if path.is_file():
                 return parse_prompt(name, _read(path), str(path))
         raise ConfigError(f"There is no prompt {name!r}.{did_you_mean(name, self.names())}")
+
+
+def _names(folder: Path) -> list[str]:
+    return [p.relative_to(folder).with_suffix("").as_posix() for p in folder.rglob("*.md")]
+
+
+@cache
+def _tell_of_unknown(folder: Path) -> None:
+    """Warn once of overrides that replace nothing: most likely their name is misspelt."""
+    known = _names(BUILT_IN)
+    for name in sorted(set(_names(folder)) - set(known)):
+        logger.warning(
+            "prompts: %s.md replaces no built-in prompt.%s",
+            folder / name,
+            did_you_mean(name, known),
+        )
 
 
 def _read(path: Path) -> str:

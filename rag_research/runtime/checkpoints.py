@@ -9,7 +9,9 @@ from typing import Any
 
 from rag_research.config.build import to_dict
 from rag_research.errors import ArtifactError, ModelNotFoundError, did_you_mean
+from rag_research.runtime.carriers import sha256_of
 
+_NAMED = {"path_selector": "selector", "checkpoint": "boundary"}
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -37,6 +39,24 @@ def find_checkpoint(name: str, kind: str) -> Path:
         f"{', '.join(known) or 'none'}. Give one of these, the path of a .safetensors file, or "
         f"train one with train/{kind}.py."
     )
+
+
+def checkpoint_hashes(settings: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of the networks that settings name, at any depth: a file may have been replaced.
+
+    Args:
+        settings: of a system, as plain values.
+    """
+    found: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= checkpoint_hashes(value)
+        elif key in _NAMED and isinstance(value, str):
+            try:
+                found[value] = sha256_of(find_checkpoint(value, _NAMED[key]))
+            except ModelNotFoundError:
+                continue  # whoever needs it says so
+    return found
 
 
 def write_card(path: Path, card: Mapping[str, Any]) -> None:

@@ -6,6 +6,8 @@ system that never asks the encoder never loads it.
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ from rag_research.prompts.library import PromptLibrary
 from rag_research.registry import ENCODERS, LLMS, SYSTEMS
 from rag_research.runtime.artifacts import ArtifactStore
 from rag_research.systems.base import Parts, System
+
+logger = logging.getLogger(__name__)
 
 CACHE_FILE = "llm_cache.sqlite"
 
@@ -156,8 +160,17 @@ def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
         store: the reply cache lies in its root.
     """
     backend = OnDemandLLM(config.llm)
-    llm, budget, cache = wrapped(backend, config.budget, store if config.run.cache else None)
+    caches = config.run.cache and _keeps_replies(store)
+    llm, budget, cache = wrapped(backend, config.budget, store if caches else None)
     return Models(llm, OnDemandEncoder(config.encoder), budget, cache, backend)
+
+
+def _keeps_replies(store: ArtifactStore) -> bool:
+    """Whether replies can be kept; an index that is only read may lie where nobody may write."""
+    if not store.read_only or os.access(store.root, os.W_OK):
+        return True
+    logger.warning("%s cannot be written: replies are not kept.", store.root)
+    return False
 
 
 def wrapped(

@@ -48,6 +48,8 @@ class Index:
         counts: sizes for reports (``{"passages": 200, "triplets": 1800}``).
         usage: LLM cost of building by purpose, that of work found in the store included
             (``Extraction.usage``); empty for an index without LLM calls.
+        contents: fingerprint of what was extracted, which settings and corpus do not tell: a
+            call may have failed, a file may have changed. Answers are stored under it.
     """
 
     corpus: Corpus
@@ -55,6 +57,7 @@ class Index:
     data: Mapping[str, Any]
     counts: Mapping[str, int]
     usage: Mapping[str, Usage] = field(default_factory=dict)
+    contents: str = ""
 
 
 class System(ABC):

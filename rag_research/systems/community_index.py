@@ -149,7 +149,8 @@ def build_community_graph(
         "communities": len(graph.members),
         "unsplit": sum(len(c.members) > config.community_size for c in communities if c.leaf),
     }
-    _store(graph, sizes, store, parts)
+    contents = _contents(graph, parts)
+    _store(graph, contents, sizes, store)
     counts = {
         "passages": len(corpus),
         "chunks": len(chunks),
@@ -159,7 +160,7 @@ def build_community_graph(
         **extracted,
     }
     usage = added(extraction.usage, summaries.usage)
-    return Index(corpus, retrievers, {"graph": graph}, counts, usage)
+    return Index(corpus, retrievers, {"graph": graph}, counts, usage, fingerprint(contents))
 
 
 def _kept_triplets(
@@ -275,14 +276,9 @@ def _embedded(
     return graph, {str(kind): searcher for kind, searcher in searchers.items()}
 
 
-def _store(
-    graph: HeterogeneousGraph, sizes: Mapping[str, int], store: ArtifactStore, parts: Parts
-) -> None:
-    def write(directory: Path) -> Mapping[str, int]:
-        save_graph(graph, directory)
-        return sizes
-
-    inputs = {
+def _contents(graph: HeterogeneousGraph, parts: Parts) -> Mapping[str, Any]:
+    """What the graph is made of, for fingerprints."""
+    return {
         "nodes": texts_fingerprint([n.id for n in graph.nodes], [n.text for n in graph.nodes]),
         "entities": fingerprint(
             [[k, e.name, e.type, e.description] for k, e in graph.entities.items()]
@@ -290,4 +286,16 @@ def _store(
         "members": fingerprint(graph.members),
         "encoder": dict(parts.encoder.identity),
     }
-    store.ensure(STAGE, VERSION, inputs, write)
+
+
+def _store(
+    graph: HeterogeneousGraph,
+    contents: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    store: ArtifactStore,
+) -> None:
+    def write(directory: Path) -> Mapping[str, int]:
+        save_graph(graph, directory)
+        return sizes
+
+    store.ensure(STAGE, VERSION, contents, write)

@@ -174,6 +174,7 @@ class T2RAG(System):
             {"propositions": propositions},
             counts,
             extraction.usage,
+            extraction.fingerprint,
         )
 
     async def solve(self, question: str, index: Index, trace: Trace) -> Answer:

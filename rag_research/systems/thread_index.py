@@ -144,12 +144,12 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
     if config.retrieval == "paths":
         token_encoder(parts.encoder)  # before anything is sent to one that will not do
     sources = merge_passages(corpus)
-    usage, counts, triplets = {}, {}, {}
+    usage, counts, triplets, contents = {}, {}, {}, ""
     if config.units == "triplets" or config.evidence in NEED_FACTS:
         extractor = EXTRACTORS.get(config.extractor.name)(config.extractor)
         extraction = extractor.extract(corpus, store, parts.llm, parts.prompts, parts.concurrency)
         triplets, usage = extraction.triplets, extraction.usage
-        counts = dict(extraction.report)
+        counts, contents = dict(extraction.report), extraction.fingerprint
     if config.units == "triplets":
         documents = triplet_documents(sources, triplets)
     else:
@@ -173,6 +173,7 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
         {"library": library},
         counts,
         usage,
+        contents,
     )
 
 

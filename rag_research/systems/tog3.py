@@ -107,7 +107,7 @@ class ToG3(System):
         retrieve = NODE_RETRIEVALS[config.retrieval]
         nodes = retrieve(built.data["graph"], corpus, parts.encoder, store, config.path_selector)
         data = {**built.data, "reranker": RERANKS[config.rerank](parts)}
-        return Index(corpus, {"nodes": nodes}, data, built.counts, built.usage)
+        return Index(corpus, {"nodes": nodes}, data, built.counts, built.usage, built.contents)
 
     async def solve(self, question: str, index: Index, trace: Trace) -> Answer:
         """Algorithm 2 of the paper."""

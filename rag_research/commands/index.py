@@ -28,7 +28,7 @@ def add_to(commands: Subparsers) -> None:
     )
     parser.add_argument(
         "source",
-        help="a folder of documents, a corpus .jsonl file, a folder with corpus.jsonl, or the "
+        help="a folder of documents, one document, a corpus .jsonl file, a folder with it, or the "
         "name of a configured data set such as sample_world",
     )
     parser.add_argument("--out", required=True, type=Path, help="folder of the index")

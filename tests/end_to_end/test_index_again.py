@@ -105,3 +105,17 @@ def test_imported_triplets_are_found_from_any_folder(
     monkeypatch.chdir("elsewhere")
     code, _, err = run("ask", tmp_path / "index", "Who directed Salt Road?")
     assert (code, err) == (0, "")
+
+
+def test_an_index_that_nobody_may_write_can_be_asked(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents, index = write(tmp_path / "documents" / "a.txt", 10), tmp_path / "index"
+    assert run("index", documents, "--out", index, *SETTINGS)[0] == 0
+    before = {path.name for path in index.iterdir()}
+    monkeypatch.setattr("rag_research.systems.assemble.os.access", lambda *_: False)
+    code, out, _ = run("ask", index, "Where is a3?")
+    assert code == 0
+    assert out.startswith("Answer: x")
+    assert "replies are not kept" in caplog.text
+    assert {path.name for path in index.iterdir()} <= before

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rag_research.config.compose import compose_experiment
 from rag_research.errors import ConfigError, RagResearchError
 from rag_research.evaluation.metrics import register_metric
 from rag_research.evaluation.results import Results
@@ -267,3 +268,37 @@ def test_without_a_directory_the_run_is_named_after_what_it_is(
     assert str(results.directory) == f"runs/overlap-capitals-{results.fingerprint}"
     other = lab.config(run={"out": None, "concurrency": 1}, limit=2)
     assert evaluate(other, lab.models(other)[0]).directory == results.directory
+
+
+def test_answers_do_not_outlive_a_changed_triplet_file(lab: Any, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    (tmp_path / "data").mkdir()
+    rows = [{"id": f"p{n}", "title": f"T{n}", "text": f"Text {n}."} for n in range(6)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "data" / "corpus.jsonl").write_text(text, encoding="utf-8")
+    question = {"id": "q", "question": "Who directed Salt Road?", "answers": ["Mia Orr"]}
+    (tmp_path / "data" / "questions.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    fact = ["Salt Road", "directed by", "Mia Orr"]
+    asked = json.dumps({"triplets": [[*fact[:2], "?a"]]})
+    config = compose_experiment(
+        [
+            "system=t2rag",
+            "system.extractor.name=imported",
+            f"system.extractor.path={tmp_path}/triplets.jsonl",
+            "dataset=jsonl",
+            f"dataset.path={tmp_path}/data",
+            "llm=scripted",
+            f"llm.replies={json.dumps([asked, json.dumps({'triplets': [fact]}), 'Mia Orr'])}",
+            "encoder=hashing",
+            f"run.out={tmp_path}/out",
+            f"run.store={tmp_path}/store",
+            "run.cache=false",
+        ]
+    )
+    found = []
+    for passage in ("p5", "p1"):
+        row = json.dumps({"id": passage, "triplets": [fact]})
+        (tmp_path / "triplets.jsonl").write_text(row, encoding="utf-8")
+        (answered,) = evaluate(config).predictions()
+        found.append(answered["evidence"][0][0])
+    assert found == ["p5", "p1"]

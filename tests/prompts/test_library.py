@@ -28,6 +28,18 @@ def test_every_shipped_prompt_parses_and_renders(name: str) -> None:
     assert "{{" not in text
 
 
+def test_an_override_that_replaces_nothing_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "answer").mkdir()
+    (tmp_path / "answer" / "passage.md").write_text(TEXT, encoding="utf-8")
+    for _ in range(2):
+        PromptLibrary(tmp_path)
+    (told,) = caplog.messages
+    assert "answer/passage.md replaces no built-in prompt" in told
+    assert "Did you mean 'answer/passages'" in told
+
+
 def test_there_are_prompts() -> None:
     assert {"t2rag/decompose", "t2rag/resolve", "t2rag/synthesise"} <= set(LIBRARY.names())
 

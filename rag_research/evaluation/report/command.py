@@ -37,8 +37,11 @@ def write_report(paths: Sequence[Path], out: Path, title: str | None = None) -> 
         ``out``.
 
     Raises:
-        DataError: a path names nothing that can be shown, or runs cannot be compared.
+        DataError: a path names nothing that can be shown, runs cannot be compared, or ``out`` is
+            a folder.
     """
+    if out.is_dir():
+        raise DataError(f"--out: {out} is a folder. Name a file in it, such as report.html.")
     sources = read_sources(paths)
     runs = named(sources.runs)
     require_comparable(runs)

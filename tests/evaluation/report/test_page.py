@@ -126,6 +126,12 @@ def test_the_command_writes_the_file(folders, tmp_path, capsys) -> None:
     assert "<title>Rivers</title>" in out.read_text(encoding="utf-8")
 
 
+def test_a_folder_is_no_page(folders, tmp_path, capsys) -> None:
+    folders.write("tog3", lambda n: True)
+    assert main(["report", str(folders.root), "--out", str(tmp_path)]) == 2
+    assert "is a folder. Name a file in it" in capsys.readouterr().err
+
+
 def test_runs_of_one_system_go_by_their_folders(folders, embedded) -> None:
     folders.write("t2rag", lambda n: True, name="one")
     folders.write("t2rag", lambda n: False, name="two")

@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognised: {' '.join(stray or rest)}")
     if rest:
         chosen.settings = [*chosen.settings, *rest]
-    return exit_code(lambda: int(chosen.run(chosen)))
+    stopped = "stopped; the same command goes on with what is left"
+    return exit_code(lambda: int(chosen.run(chosen)), stopped)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +41,22 @@ def add_to(commands: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load, index, report."""
-    from rag_research.systems.saved import build_index, merged, settings_of
+    from rag_research.systems.saved import build_index, index_lock, merged, settings_of
 
     started = time.perf_counter()
-    before, read_before = settings_of(arguments.out)
     chosen = [s for s in arguments.settings if s.startswith(("dataset=", "dataset."))]
-    others = merged(before, [s for s in arguments.settings if s not in chosen])
-    if kept := [setting for setting in before if setting in others]:
-        print(f"Settings of before: {' '.join(kept)}")
-    loader, *reading = _reading(arguments.source, chosen, read_before)
-    wanted = [loader, *reading] if loader in chosen else reading
-    corpus = load_source(arguments.source, wanted).corpus
-    saved = build_index(
-        corpus, arguments.out, others, add=arguments.add, reading=[loader, *reading]
-    )
+    others = [s for s in arguments.settings if s not in chosen]
+    with index_lock(arguments.out):
+        before = settings_of(arguments.out)
+        source, reading = _reading(arguments.source, chosen, before.reading)
+        own = reading[0] == _own_loader(arguments.source) and reading[0] not in chosen
+        corpus = load_source(arguments.source, reading[own:]).corpus
+        if not any(s.startswith("experiment=") for s in others):  # which stands for many of them
+            others = merged(before.overrides, others)
+        if kept := [s for s in (*others, *reading[1:]) if s not in arguments.settings]:
+            print(f"Settings of before: {' '.join(kept)}")
+        known = {source: reading}
+        saved = build_index(corpus, arguments.out, others, add=arguments.add, reading=known)
     counts = ", ".join(f"{n:,} {name}" for name, n in saved.index.counts.items() if n)
     print(f"{arguments.out}: {counts} ({time.perf_counter() - started:.1f} s)")
     cost = sum(saved.index.usage.values(), Usage())
@@ -67,21 +69,34 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _reading(source: str, chosen: Sequence[str], before: Sequence[str]) -> list[str]:
-    """The loader as ``dataset=NAME``, and its settings: those given, and those of before.
+def _reading(
+    source: str, chosen: Sequence[str], before: Mapping[str, Sequence[str]]
+) -> tuple[str, list[str]]:
+    """A source by its whole path, and how it is read: ``dataset=NAME`` and settings of that.
+
+    What is not given is as before: for this source, else for the last one of the same loader.
 
     Args:
         source: what the user pointed at.
         chosen: ``dataset=...`` and ``dataset.key=value``.
-        before: what this gave for the index that is there; counts for the same loader only.
+        before: what this gave for the sources of the index that is there.
     """
     from rag_research.systems.saved import merged
 
+    key = str(Path(source).absolute()) if Path(source).exists() else source
+    given = [setting for setting in chosen if setting.startswith("dataset=")]
+    loader = (given or before.get(key) or [_own_loader(source)])[0]
+    alike = [settings for settings in before.values() if settings[0] == loader]
+    earlier: Sequence[str] = alike[-1] if alike else ()
+    if key in before and before[key][0] == loader:
+        earlier = before[key]
+    return key, [loader, *merged(earlier[1:], [s for s in chosen if s not in given])]
+
+
+def _own_loader(source: str) -> str:
+    """The loader of a source that is not told another one, as ``dataset=NAME``."""
     path = Path(source)
-    own = f"dataset={_loader(path) if path.exists() else source}"
-    loader = next((setting for setting in chosen if setting.startswith("dataset=")), own)
-    earlier = before[1:] if before[:1] == [loader] else []
-    return [loader, *merged(earlier, [setting for setting in chosen if setting != loader])]
+    return f"dataset={_loader(path) if path.exists() else source}"
 
 
 def load_source(source: str, settings: Sequence[str] = ()) -> Dataset:

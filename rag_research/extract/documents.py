@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from rag_research.extract.spans import Interval, Segmenter, Source, map_spans
+from rag_research.extract.spans import Interval, Segmenter, Source, bounded, map_spans
 from rag_research.graph.nodes import SemanticNode
 from rag_research.runtime.artifacts import ArtifactStore, ItemLog
 from rag_research.runtime.progress import progress
@@ -57,10 +57,14 @@ class Document:
         last = bisect_left(self.nodes, end, key=lambda node: node.span.start)
         return slice(first, max(first, last))
 
-    def passage_at(self, offset: int) -> str:
-        """The passage that holds the character; the one before, for what joins two passages."""
-        starts = [(start, id) for id, (start, _) in self.source.passages.items()]
-        return max((s for s in starts if s[0] <= offset), key=lambda s: s[0])[1]
+    def passage_of(self, start: int, end: int) -> str:
+        """The passage that holds most of ``[start, end)``; the first of equals."""
+
+        def held(passage: tuple[str, Interval]) -> int:
+            _, (first, last) = passage
+            return min(end, last) - max(start, first)
+
+        return max(self.source.passages.items(), key=held)[0]
 
 
 def span_documents(
@@ -68,6 +72,7 @@ def span_documents(
     segmenter: Segmenter,
     finder: EntityFinder,
     store: ArtifactStore,
+    longest: int | None = None,
 ) -> list[Document]:
     """Cut documents into spans and find the entities of each.
 
@@ -79,12 +84,13 @@ def span_documents(
         segmenter: cuts them.
         finder: finds mentions; a mention belongs to the span it starts in.
         store: keeps cuts and mentions, one line of JSON a document.
+        longest: most words of a span, see :func:`bounded`; ``None`` leaves spans as they are cut.
     """
     inputs = {"segmenter": dict(segmenter.identity), "entities": dict(finder.identity)}
     log = store.items(STAGE, VERSION, inputs)
     pending = {key: s for s in sources if (key := text_key(s.text)) not in log}
     _work_through(pending, segmenter, finder, log)
-    return [_document(source, log[text_key(source.text)]) for source in sources]
+    return [_document(source, log[text_key(source.text)], longest) for source in sources]
 
 
 def _work_through(
@@ -102,8 +108,11 @@ def _work_through(
                 advance()
 
 
-def _document(source: Source, item: Mapping[str, Any]) -> Document:
-    starts = [start for start, _ in item["spans"]]
+def _document(source: Source, item: Mapping[str, Any], longest: int | None) -> Document:
+    spans: Sequence[Interval] = [(start, end) for start, end in item["spans"]]
+    if longest is not None:
+        spans = bounded(source.text, spans, longest)
+    starts = [start for start, _ in spans]
     keys: list[set[str]] = [set() for _ in starts]
     for start, end in item["mentions"]:
         if starts:
@@ -115,7 +124,7 @@ def _document(source: Source, item: Mapping[str, Any]) -> Document:
             source.title,
             frozenset(filter(None, keys[position])),
         )
-        for position, (start, end) in enumerate(item["spans"])
+        for position, (start, end) in enumerate(spans)
     )
     return Document(source, tuple(nodes))
 

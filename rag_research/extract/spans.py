@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from rag_research.errors import DataError
+from rag_research.text.chunks import WORD, chunk
+from rag_research.text.units import unit_offsets
 from rag_research.types import Passage, Span
 
 Interval = tuple[int, int]
@@ -160,3 +163,41 @@ def overlap(left: str, right: str) -> int:
             matched = failure[matched - 1]
         matched += character == right[matched]
     return matched if matched >= min(_LEAST_OVERLAP, len(right)) else 0
+
+
+def bounded(text: str, spans: Sequence[Interval], words: int) -> list[Interval]:
+    """Spans of at most so many words: longer ones are cut into pieces of about one length.
+
+    Cuts lie between sentences; within one only where it alone is too long.
+
+    Args:
+        text: what the spans tile.
+        spans: in order.
+        words: counted as :func:`rag_research.text.chunks.chunk` counts them; at least 1.
+
+    Returns:
+        Intervals that tile the text.
+    """
+    found: list[Interval] = []
+    for start, end in spans:
+        total = len(WORD.findall(text, start, end))
+        if total <= words:
+            found.append((start, end))
+            continue
+        enough = -(-total // -(-total // words))
+        edges, held = [start], 0
+        for first, size in _units(text, start, end, words):
+            if held and (held >= enough or held + size > words):
+                edges.append(first)
+                held = 0
+            held += size
+        found += pairwise([*edges, end])
+    return found
+
+
+def _units(text: str, start: int, end: int, words: int) -> Iterator[tuple[int, int]]:
+    """Where sentences of a span start, and their words; those that are too long in windows."""
+    for first, last in unit_offsets(text[start:end]):
+        unit = text[start + first : start + last]
+        for a, b in chunk(unit, words, 0) or [(0, len(unit))]:
+            yield start + first + a, len(WORD.findall(unit, a, b))

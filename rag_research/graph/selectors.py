@@ -112,7 +112,8 @@ class TopEnergy:
 @dataclass(frozen=True, slots=True)
 class TokenBudgetConfig:
     """Args:
-    tokens: words and punctuation marks of the kept spans together, at most.
+    tokens: words and punctuation marks of the kept spans together, at most, unless the first
+        has more.
     """
 
     name: str = "token_budget"
@@ -124,7 +125,10 @@ class TokenBudgetConfig:
 
 
 class TokenBudget:
-    """Spans by energy for as long as they fit; one that is too long is passed over."""
+    """Spans by energy for as long as they fit; the first is kept whatever its length.
+
+    Of the others, one that is too long is passed over.
+    """
 
     Config = TokenBudgetConfig
     learned = False
@@ -134,10 +138,11 @@ class TokenBudget:
 
     def select(self, candidates: Candidates) -> list[int]:
         """See the class."""
-        left, kept = self.config.tokens, []
+        left = self.config.tokens
+        kept: list[int] = []
         for number in candidates.by_energy():
             cost = count_tokens(candidates.graph.nodes[number].span.text)
-            if cost <= left:
+            if cost <= left or not kept:
                 left -= cost
                 kept.append(number)
         return sorted(kept)

@@ -136,7 +136,9 @@ class CachedLLM:
             ).fetchone()
         try:
             return None if row is None else Completion(**json.loads(row[0]))
-        except (TypeError, ValueError):  # another version wrote it; the new reply replaces it
+        except (TypeError, ValueError):  # another version wrote it
+            with self._guarded():
+                self._connection.execute("DELETE FROM completions WHERE key = ?", (key,))
             return None
 
     def _store(self, key: str, request: Request, completion: Completion) -> None:
@@ -144,7 +146,7 @@ class CachedLLM:
         text = json.dumps(dataclasses.asdict(completion))  # ASCII: any text survives
         with self._guarded():
             self._connection.execute(
-                "INSERT OR REPLACE INTO completions VALUES (?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?)",
                 (key, request.prompt, model, text, time.time()),
             )
 

@@ -220,8 +220,9 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
     """The chat with what the system says at the head of the first user message."""
     said = [m.content for m in messages if m.role == "system"]
     chat = [m for m in messages if m.role != "system"]
-    first = next(i for i, m in enumerate(chat) if m.role == "user")
-    chat[first] = Message("user", "\n\n".join([*said, chat[first].content]))
+    first = next((i for i, m in enumerate(chat) if m.role == "user"), None)
+    if first is not None:
+        chat[first] = Message("user", "\n\n".join([*said, chat[first].content]))
     return chat
 
 

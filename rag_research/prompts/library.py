@@ -134,11 +134,8 @@ def _tell_of_unknown(folder: Path) -> None:
     """Warn once of overrides that replace nothing: most likely their name is misspelt."""
     known = _names(BUILT_IN)
     for name in sorted(set(_names(folder)) - set(known)):
-        logger.warning(
-            "prompts: %s.md replaces no built-in prompt.%s",
-            folder / name,
-            did_you_mean(name, known),
-        )
+        if near := did_you_mean(name, known):  # else a prompt of a system of the user's own
+            logger.warning("prompts: %s.md replaces no built-in prompt.%s", folder / name, near)
 
 
 def _read(path: Path) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from rag_research.errors import RagResearchError
 
 
-def exit_code(work: Callable[[], int]) -> int:
+def exit_code(work: Callable[[], int], stopped: str = "stopped") -> int:
     """Do a command's work.
 
     Args:
         work: what it does; gives the code of a work that was done.
+        stopped: what is said after an interrupt.
 
     Returns:
         That code; 2 after an error that is explained on standard error, 130 after an interrupt,
@@ -34,7 +35,7 @@ def exit_code(work: Callable[[], int]) -> int:
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("stopped; the same command goes on with what is left", file=sys.stderr)
+        print(stopped, file=sys.stderr)
         return 130
 
 

@@ -166,10 +166,12 @@ def load_models(config: ExperimentConfig, store: ArtifactStore) -> Models:
 
 
 def _keeps_replies(store: ArtifactStore) -> bool:
-    """Whether replies can be kept; an index that is only read may lie where nobody may write."""
+    """Whether there can be a reply cache; an index may lie where nobody may write."""
     if not store.read_only or os.access(store.root, os.W_OK):
         return True
-    logger.warning("%s cannot be written: replies are not kept.", store.root)
+    logger.warning(
+        "%s cannot be written: no reply is kept, and none of before is used.", store.root
+    )
     return False
 
 

@@ -1,25 +1,29 @@
 """An index in a folder: build it once, add to it, ask it from any later process.
 
 The folder is the root of an :class:`~rag_research.runtime.artifacts.ArtifactStore`, plus
-``index.json``, which names the corpus artefact and the settings the index was built with.
+``index.json``, which names the corpus artefact and the settings the index was built with, and
+``settings.json``, which says what the last command was given, whether or not it came to its end.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import logging
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from rag_research import __version__
 from rag_research.config.build import to_dict
 from rag_research.config.compose import compose_experiment, override
 from rag_research.config.schema import ExperimentConfig
 from rag_research.corpus.corpus import Corpus
-from rag_research.errors import ArtifactError, DataError
+from rag_research.errors import ArtifactError, ConfigError, DataError
 from rag_research.runtime.artifacts import ArtifactStore, differences
 from rag_research.runtime.loops import run_async
 from rag_research.runtime.seeding import seed_everything
@@ -28,10 +32,19 @@ from rag_research.systems.base import Index, System
 from rag_research.trace import Trace
 from rag_research.types import Answer, Passage
 
+logger = logging.getLogger(__name__)
+
 DESCRIPTION = "index.json"
+SETTINGS = "settings.json"
 FORMAT = 1
 _LOCK = ".index.lock"
-_FILES = ("prompts", "system.extractor.path", "system.path_selector")
+_FILES = {
+    "prompts",
+    "system.extractor.path",
+    "system.graph.extractor.path",
+    "system.path_selector",
+    "system.segmenter.checkpoint",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +74,27 @@ class SavedIndex:
         return run_async(self.system.solve(question, self.index, trace)), trace
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the last command that indexed into a folder was given.
+
+    Args:
+        overrides: of the index, such as ``system=dense_rag``.
+        reading: source -> how it was read: ``dataset=NAME``, then settings of that loader. The
+            last source comes last.
+    """
+
+    overrides: Sequence[str] = ()
+    reading: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
 def build_index(
     corpus: Corpus,
     folder: Path | str,
     overrides: Sequence[str] = (),
     *,
     add: bool = False,
-    reading: Sequence[str] = (),
+    reading: Mapping[str, Sequence[str]] | None = None,
 ) -> SavedIndex:
     """Index ``corpus`` into ``folder``; finished work of an earlier call is used again.
 
@@ -78,7 +105,7 @@ def build_index(
         folder: created when missing.
         overrides: settings such as ``system=dense_rag`` or ``system.k=3``.
         add: keep the passages that are there, and their settings unless overridden.
-        reading: settings the corpus was read with, noted for :func:`settings_of`.
+        reading: see :class:`Settings`; what is known of other sources is kept.
 
     Raises:
         DataError: with ``add``, a passage has the id of another one that is there, or a document
@@ -86,10 +113,7 @@ def build_index(
         ArtifactError: with ``add``, there is no index in the folder.
     """
     folder = Path(folder)
-    if add:
-        _describe(folder)  # before a folder is made
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / _LOCK):
+    with index_lock(folder):
         settings = list(overrides)
         if add:
             known = _describe(folder)
@@ -99,6 +123,9 @@ def build_index(
         config = compose_experiment(settings)
         store = ArtifactStore(folder)
         saved = corpus.save(store)
+        own = dict(reading or {})
+        others = {k: v for k, v in settings_of(folder).reading.items() if k not in own}
+        _keep_settings(folder, Settings(settings, others | own))
         opened = _open(folder, config, corpus, store)
         description = {
             "format": FORMAT,
@@ -106,27 +133,58 @@ def build_index(
             "corpus": saved.path.relative_to(folder).as_posix(),
             "passages": len(corpus),
             "overrides": settings,
-            "reading": list(reading),
             "config": {k: v for k, v in to_dict(config).items() if k != "dataset"},
             "counts": dict(opened.index.counts),
         }
-        draft = folder / f".{DESCRIPTION}"
-        draft.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        draft.replace(folder / DESCRIPTION)
+        _write(folder / DESCRIPTION, description)
     return opened
 
 
-def settings_of(folder: Path | str) -> tuple[list[str], list[str]]:
-    """What an index was built with, and its corpus read with; nothing where there is no index.
+@contextmanager
+def index_lock(folder: Path) -> Iterator[None]:
+    """One command at a time indexes into ``folder``, which is made; a second one says it waits.
 
-    Returns:
-        ``overrides`` and ``reading`` of :func:`build_index`.
+    A folder that stays empty is removed again.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    # One object for one path: who holds the lock may take it again.
+    lock = FileLock(folder / _LOCK, is_singleton=True)
     try:
-        known = _describe(Path(folder))
+        lock.acquire(timeout=0)
+    except Timeout:
+        logger.warning("%s: another process is indexing into it; waiting for its end.", folder)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+        if not lock.is_locked and {path.name for path in folder.iterdir()} <= {_LOCK}:
+            shutil.rmtree(folder)
+
+
+def settings_of(folder: Path | str) -> Settings:
+    """What the last command that indexed into a folder was given, also if it was interrupted."""
+    folder = Path(folder)
+    try:
+        known = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        return Settings(known["overrides"], known["reading"])
+    except (OSError, ValueError, LookupError, TypeError):  # none yet, or of an earlier version
+        pass
+    try:
+        return Settings(_describe(folder)["overrides"])
     except ArtifactError:
-        return [], []
-    return list(known["overrides"]), list(known.get("reading", ()))
+        return Settings()
+
+
+def _keep_settings(folder: Path, settings: Settings) -> None:
+    sources = {source: list(own) for source, own in settings.reading.items()}
+    _write(folder / SETTINGS, {"overrides": list(settings.overrides), "reading": sources})
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    draft = path.with_name(f".{path.name}")
+    draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    draft.replace(path)
 
 
 def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
@@ -141,8 +199,11 @@ def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
     """
     folder = Path(folder)
     known = _describe(folder)
-    before = compose_experiment(known["overrides"])
     config = compose_experiment(merged(known["overrides"], overrides))
+    try:
+        before = compose_experiment(known["overrides"])
+    except ConfigError:  # once accepted, mended by the overrides
+        before = config
     corpus = Corpus.load(folder / known["corpus"])
     try:
         return _open(folder, config, corpus, ArtifactStore(folder, read_only=True), before)
@@ -195,11 +256,13 @@ def _open(
 def _found_from_anywhere(overrides: Sequence[str]) -> list[str]:
     """Overrides that name files by their whole path: who asks may stand in another folder."""
     config, found = compose_experiment(overrides), list(overrides)
-    for key in _FILES:
+    given = {word.lstrip("+").partition("=")[0] for word in overrides}
+    for key in given & _FILES:
         value: Any = config
         for name in key.split("."):
             value = getattr(value, name, None)
-        if isinstance(value, str) and Path(value).exists():
+        # A network that goes by its name may lie beside a folder of that name.
+        if isinstance(value, str) and (Path(value).is_file() or key == "prompts"):
             found = merged(found, [override(key, str(Path(value).absolute()))])
     return found
 

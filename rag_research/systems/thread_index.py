@@ -121,8 +121,8 @@ class Library:
         return Place(document.source.id, start, document.verbatim)
 
     def passage_of(self, span: Span) -> str:
-        """The passage a span starts in."""
-        return self.documents[span.document_id].passage_at(span.start)
+        """The passage that holds most of a span."""
+        return self.documents[span.document_id].passage_of(span.start, span.end)
 
     def _interval(self, chunk: Chunk, document: Document) -> tuple[int, int]:
         start, end = document.source.passages[chunk.passage_id]
@@ -155,7 +155,7 @@ def build_library(config: Any, corpus: Corpus, store: ArtifactStore, parts: Part
     else:
         segmenter = SEGMENTERS.get(config.segmenter.name)(config.segmenter)
         finder = ENTITY_FINDERS.get(config.entities.name)(config.entities)
-        documents = span_documents(sources, segmenter, finder, store)
+        documents = span_documents(sources, segmenter, finder, store, config.span_words)
         if config.evidence in NEED_FACTS:
             documents = [with_facts(document, triplets) for document in documents]
     if config.title_entity == "each_span":

@@ -55,6 +55,8 @@ class ThreadRAGConfig:
         fusion: of BM25 and dense scores (``retrieval: hybrid``).
         units: what the graph connects: verbatim spans, or verbalised triplets.
         segmenter: cuts documents into spans.
+        span_words: most words of a span, so that several fit into the budget of the evidence (200,
+            ours); a longer one is cut between sentences. ``None`` leaves spans as they are cut.
         entities: finds the entities of spans.
         title_entity: the document title counts as an entity of each of its spans, or not.
         embedded: what a span's vector is made from: its text, or title and text.
@@ -82,6 +84,7 @@ class ThreadRAGConfig:
     fusion: Fusion = "min_max"
     units: Literal["spans", "triplets"] = "spans"
     segmenter: Any = slot(SEGMENTERS, "boundary")
+    span_words: int | None = 200
     entities: Any = slot(ENTITY_FINDERS, "named_entities")
     title_entity: Literal["none", "each_span"] = "none"
     embedded: Literal["span", "titled_span"] = "span"
@@ -100,6 +103,8 @@ class ThreadRAGConfig:
                 f"documents={self.documents} and iterations={self.iterations} must both be at "
                 "least 1"
             )
+        if self.span_words is not None and self.span_words < 1:
+            raise ValueError(f"span_words: got {self.span_words}, expected at least 1 or null.")
         if self.chunk_size < 1 or not 0 <= self.chunk_overlap < self.chunk_size:
             raise ValueError(
                 f"needs 0 <= chunk_overlap < chunk_size, got {self.chunk_overlap} and "

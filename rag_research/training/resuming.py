@@ -95,7 +95,15 @@ def check_resume(config: Any) -> None:
             f"trainer.resume: {path} is no checkpoint that says its settings ({error!r}). It is "
             "damaged, or of an earlier version: start the training again."
         ) from error
-    changed = [f"{n} was {b!r}, is {a!r}" for n, b, a in differences(before, deciding(config))]
+    if "files" not in before:
+        raise ConfigError(
+            f"trainer.resume: {path} is of an earlier version, which did not note what the data "
+            "files held: start the training again."
+        )
+    changed = [
+        f"{n} has changed" if n.startswith("files.") else f"{n} was {b!r}, is {a!r}"
+        for n, b, a in differences(before, deciding(config))
+    ]
     if changed:
         raise ConfigError(
             f"trainer.resume: {path} was trained with other settings: {'; '.join(changed)}. Give "

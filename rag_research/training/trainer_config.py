@@ -39,8 +39,8 @@ class TrainerConfig:
             validation documents or questions the best is often luck.
         precision: of Lightning (``32-true``, ``bf16-mixed``, ``16-mixed``).
         accelerator: ``auto``, ``cpu`` or ``gpu``.
-        devices: processes (CPU) or GPUs; more than one trains data-parallel, each on batches of
-            its own, so there are fewer and larger steps.
+        devices: processes (CPU) or GPUs, -1 for all of these; more than one trains data-parallel,
+            each on batches of its own, so there are fewer and larger steps.
         strategy: of Lightning (``auto``, ``ddp``, ``ddp_spawn``).
         logger: where metrics go: ``csv``, ``wandb`` (offline without a key) or ``none``.
         wandb_mode: ``offline``, or ``online`` if wandb has a key.
@@ -67,6 +67,9 @@ class TrainerConfig:
     progress: bool = inert(False)
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "patience", "devices"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: got {getattr(self, name)}, expected at least 1.")
+        if self.epochs < 1 or self.patience < 0:
+            raise ValueError(
+                f"needs epochs >= 1 and patience >= 0, got {self.epochs} and {self.patience}."
+            )
+        if self.devices < 1 and self.devices != -1:
+            raise ValueError(f"devices: got {self.devices}, expected at least 1, or -1 for all.")

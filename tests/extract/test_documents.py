@@ -79,7 +79,7 @@ def test_which_spans_an_interval_meets(tmp_path: Path) -> None:
 def test_passages_of_a_merged_document() -> None:
     source = Source("f", "", "abc\ndef", {"f#1": (0, 3), "f#3": (4, 7)})
     document = Document(source, ())
-    assert [document.passage_at(n) for n in (0, 2, 3, 4)] == ["f#1", "f#1", "f#1", "f#3"]
+    assert [document.passage_of(n, n + 1) for n in (0, 2, 3, 4)] == ["f#1", "f#1", "f#1", "f#3"]
 
 
 def test_triplets_as_spans() -> None:
@@ -89,7 +89,10 @@ def test_triplets_as_spans() -> None:
     assert [node.span.text for node in document.nodes] == ["Keld lies on the Esk.\n", "a b c.\n"]
     assert document.source.text == "Keld lies on the Esk.\na b c.\n"
     assert document.nodes[0].entities == {"keld", "esk"}
-    assert document.passage_at(document.nodes[1].span.start) == "f#2"
+    second = document.nodes[1].span
+    assert document.passage_of(second.start, second.end) == "f#2"
+    (late,) = triplet_documents([source], {"f#2": facts["f#2"]})
+    assert late.passage_of(0, 5) == "f#2"  # f#1 has no triplet
     assert not document.verbatim
     (empty,) = triplet_documents([source], {})
     assert (empty.nodes, empty.source.text) == ((), "")

@@ -1,5 +1,6 @@
 """Segmenters tile texts; chunks of a document come back together."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -7,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_research.errors import DataError
-from rag_research.extract.spans import Source, check_tiling, map_spans, merge_passages, overlap
+from rag_research.extract.spans import (
+    Source,
+    bounded,
+    check_tiling,
+    map_spans,
+    merge_passages,
+    overlap,
+)
 from rag_research.registry import SEGMENTERS
-from rag_research.text.chunks import chunk
+from rag_research.text.chunks import WORD, chunk
 from rag_research.types import Passage
 
 TEXTS = st.text(alphabet="aB1 .!?:\n。é\u0627，\U0001f600", max_size=120)
@@ -132,3 +140,30 @@ def test_map_spans_checks_the_segmenter() -> None:
 
     with pytest.raises(DataError, match="end at 1"):
         map_spans([Source("d", "", "abc", {})], Hole())
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a ", "b. ", "cc\n", "d! ", "\u76d0", "\u0939\u093f ", " "]), max_size=80
+    ),
+    st.lists(st.integers(0, 100), max_size=4),
+    st.integers(1, 12),
+)
+def test_bounded_spans_tile_the_text(pieces: list[str], cuts: list[int], words: int) -> None:
+    text = "".join(pieces)
+    edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    spans = list(pairwise(edges)) if text else []
+    found = bounded(text, spans, words)
+    check_tiling(text, found)
+    assert all(len(WORD.findall(text, start, end)) <= words for start, end in found)
+    assert set(edges) <= {0, len(text), *(start for start, _ in found)}
+
+
+def test_long_spans_are_cut_between_sentences() -> None:
+    sentences = [" ".join(f"s{n}w{i}" for i in range(6)) + ". " for n in range(5)]
+    text = "".join(sentences)
+    found = bounded(text, [(0, len(text))], 14)
+    assert [text[start:end].count(".") for start, end in found] == [2, 2, 1]
+    assert bounded(text, [(0, len(text))], 30) == [(0, len(text))]
+    long = " ".join(f"w{n}" for n in range(25))  # one sentence
+    assert [len(long[s:e].split()) for s, e in bounded(long, [(0, len(long))], 10)] == [10, 10, 5]

@@ -26,7 +26,7 @@ def test_a_code_comes_through() -> None:
         (DataError("no questions in f.jsonl"), 2, "error: no questions in f.jsonl"),
         (PermissionError(13, "Permission denied", "runs/x"), 2, "Permission denied: runs/x"),
         (OSError("disk"), 2, "error: disk"),
-        (KeyboardInterrupt(), 130, "the same command goes on"),
+        (KeyboardInterrupt(), 130, "stopped"),
     ],
 )
 def test_errors_have_words(

@@ -234,3 +234,20 @@ def test_tog3_reads_chunks_along_paths(tmp_path: Path, selector: str) -> None:
     assert all(id.startswith("chunk:") for id in nodes)
     assert answer.text == "Keld"
     assert {hit.id for hit in answer.evidence} == {id[6:].partition("@")[0] for id in nodes}
+
+
+def test_long_texts_without_sentences_are_read(tmp_path: Path) -> None:
+    words = " ".join(f"word{n}" for n in range(900))
+    log = Passage("log", "Log", f"{words} the director was born in Keld {words}")
+    llm = Scripted.of(lambda _: "")
+    encoder = Hashing(HashingConfig(dimension=128))
+    kind = SYSTEMS.get("threadrag")
+    system = kind(
+        build(kind.Config, {"entities": "capitalised"}),
+        Parts(llm, encoder, PromptLibrary(), Flat.Config(), NoReranker.Config()),
+    )
+    index = system.index(Corpus([log]), ArtifactStore(tmp_path))
+    answer = asyncio.run(system.solve("Where was the director born?", index, Trace("ask")))
+    assert answer.spans
+    assert len(index.data["library"].documents[log.id].nodes) == 10
+    assert all(len(span.text.split()) <= 200 for span in answer.spans)

@@ -67,7 +67,7 @@ def test_changed_data_are_refused(
     rows = (folder / "toy_train.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "toy_train.jsonl").write_text("".join(rows[:-1]), encoding="utf-8")
     assert command.main([*words, f"trainer.resume={tmp_path}/run/last.ckpt"]) == 2
-    assert "files.toy_train.jsonl was " in capsys.readouterr().err
+    assert "files.toy_train.jsonl has changed" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_exported_again(

@@ -39,7 +39,7 @@ def script(
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("trainer.epochs=0", "epochs: got 0"),
+        ("trainer.epochs=0", "epochs >= 1"),
         ("trainer.devices=0", "devices: got 0"),
         ("optimiser.learning_rate=-1", "learning_rate above 0"),
         ("seed=-1", "seed: got -1"),

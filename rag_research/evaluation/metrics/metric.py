@@ -12,6 +12,8 @@ from rag_research.errors import ConfigError, RagResearchError
 from rag_research.registry import METRICS
 from rag_research.types import Answer, Question
 
+_RANKED = ("recall_at_k", "full_chain_recall_at_k")  # columns of evaluation.recall_at
+
 Gold = Literal["answers", "gold_passages", ""]
 
 
@@ -111,7 +113,7 @@ def columns(config: EvaluationConfig) -> Sequence[Column]:
         UnknownNameError: a metric that is not registered.
         ConfigError: one that needs a cut-off.
     """
-    if ranked := [name for name in config.metrics if name.endswith("_at_k")]:
+    if ranked := [name for name in config.metrics if name in _RANKED]:
         raise ConfigError(
             f"evaluation.metrics: {ranked[0]} needs a cut-off. It is a column for each of "
             "evaluation.recall_at; leave it out of metrics."

@@ -257,7 +257,7 @@ def _found_from_anywhere(overrides: Sequence[str]) -> list[str]:
     """Overrides that name files by their whole path: who asks may stand in another folder."""
     config, found = compose_experiment(overrides), list(overrides)
     given = {word.lstrip("+").partition("=")[0] for word in overrides}
-    for key in given & _FILES:
+    for key in sorted(given & _FILES):
         value: Any = config
         for name in key.split("."):
             value = getattr(value, name, None)

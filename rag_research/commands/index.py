@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     with index_lock(arguments.out):
         before = settings_of(arguments.out)
         source, reading = _reading(arguments.source, chosen, before.reading)
-        own = reading[0] == _own_loader(arguments.source) and reading[0] not in chosen
-        corpus = load_source(arguments.source, reading[own:]).corpus
+        told = reading[0] in chosen or reading[0] != _own_loader(arguments.source)
+        corpus = load_source(arguments.source, reading if told else reading[1:]).corpus
         if not any(s.startswith("experiment=") for s in others):  # which stands for many of them
             others = merged(before.overrides, others)
         if kept := [s for s in (*others, *reading[1:]) if s not in arguments.settings]:

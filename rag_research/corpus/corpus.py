@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from rag_research.errors import ArtifactError, DataError
 from rag_research.runtime.artifacts import Artifact, ArtifactStore
+from rag_research.runtime.text_files import whole_characters
 from rag_research.types import Passage
 
 STAGE = "corpus"
 VERSION = 1
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Corpus:
@@ -110,6 +109,5 @@ class Corpus:
 
 def _whole(passage: Passage) -> Passage:
     fields = (passage.id, passage.title, passage.text, passage.source)
-    if not any(map(_HALF.search, fields)):
-        return passage
-    return Passage(*(_HALF.sub("\ufffd", field) for field in fields))
+    whole = tuple(map(whole_characters, fields))
+    return passage if whole == fields else Passage(*whole)

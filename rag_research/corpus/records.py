@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from rag_research.errors import DataError, did_you_mean
+from rag_research.runtime.text_files import whole_characters
 from rag_research.types import Triplet
 
 SHOWN_CHARACTERS = 60
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _whole(value: Any, text: str) -> Any:
 
 def _mended(value: Any) -> Any:
     if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
+        return whole_characters(value)
     if isinstance(value, list):
         return [_mended(item) for item in value]
     if isinstance(value, dict):

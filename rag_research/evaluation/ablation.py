@@ -12,10 +12,10 @@ from typing import Any
 from rag_research.config.fingerprint import fingerprint
 from rag_research.evaluation.costs import Calls, calls_of, cost_sheet
 from rag_research.evaluation.paired import Gap, gaps_to
-from rag_research.evaluation.records import write_text
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.series import code_note, not_run_note
 from rag_research.evaluation.sheets import Sheet, gaps_sheet, render, results_sheet
+from rag_research.runtime.text_files import write_text
 from rag_research.trace import plain
 
 FILE = "ablation.json"

@@ -18,12 +18,12 @@ from rag_research.evaluation.dry_run import estimate
 from rag_research.evaluation.paired import Gap, gaps_to
 from rag_research.evaluation.paper_table import PaperTable, load_table, table_configs
 from rag_research.evaluation.published import Figure, PublishedTable, published_table
-from rag_research.evaluation.records import write_text
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.series import code_note, load_dataset, not_run_note, run_series
 from rag_research.evaluation.sheets import Sheet, gaps_sheet, render
 from rag_research.evaluation.table import label, notes, shown
 from rag_research.runtime.artifacts import ArtifactStore
+from rag_research.runtime.text_files import write_text
 from rag_research.systems.assemble import load_models
 from rag_research.trace import plain
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from rag_research.evaluation.judge_scores import Judged, PositionBias
 from rag_research.evaluation.ratings import Ratings
-from rag_research.evaluation.records import write_lines, write_text
+from rag_research.evaluation.records import write_lines
 from rag_research.evaluation.statistics import Interval
 from rag_research.evaluation.table import aligned
+from rag_research.runtime.text_files import write_text
 from rag_research.trace import plain
 from rag_research.types import Usage
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rag_research.runtime.text_files import write_text
 from rag_research.trace import Trace, plain
 from rag_research.types import Answer, Hit, Question, Span, Triplet, Usage
 
@@ -165,13 +166,6 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON lines at once: a reader sees the old file or the whole new one."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     write_text(path, text)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file by one rename."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def _rounded(value: float) -> float:

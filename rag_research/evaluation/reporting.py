@@ -23,12 +23,12 @@ from rag_research.evaluation.records import (
     failure_row,
     prediction_row,
     write_lines,
-    write_text,
 )
 from rag_research.evaluation.results import Results
 from rag_research.evaluation.rounds import by_rounds
 from rag_research.evaluation.scoring import Scores, means, score
 from rag_research.runtime.provenance import Resources, peak_memory_mib, provenance
+from rag_research.runtime.text_files import write_text
 from rag_research.types import Question, Usage
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rag_research.errors import DataError
-from rag_research.evaluation.records import write_text
 from rag_research.evaluation.rounds import RoundShare
 from rag_research.evaluation.statistics import Interval
+from rag_research.runtime.text_files import write_text
 from rag_research.trace import plain
 from rag_research.types import Usage
 

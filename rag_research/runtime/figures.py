@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from rag_research.runtime.text_files import write_text
+
 HISTORY = "history.jsonl"
 SUMMARY = "summary.json"
 # A program writes into the folder that this variable names, unless its settings name another.
@@ -30,9 +32,7 @@ def append_history(folder: Path, figures: Figures) -> None:
 def write_summary(folder: Path, figures: Figures) -> None:
     """Write the final figures by one rename."""
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{SUMMARY}.draft"
-    draft.write_text(json.dumps(_finite(figures), indent=2) + "\n", encoding="utf-8")
-    draft.replace(folder / SUMMARY)
+    write_text(folder / SUMMARY, json.dumps(_finite(figures), indent=2) + "\n")
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:

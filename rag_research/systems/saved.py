@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from rag_research.errors import ArtifactError, ConfigError, DataError
 from rag_research.runtime.artifacts import ArtifactStore, differences
 from rag_research.runtime.loops import run_async
 from rag_research.runtime.seeding import seed_everything
+from rag_research.runtime.text_files import write_text
 from rag_research.systems.assemble import build_parts, build_system, load_models
 from rag_research.systems.base import Index, System
 from rag_research.trace import Trace
@@ -119,8 +120,10 @@ def build_index(
             known = _describe(folder)
             settings = merged(known["overrides"], settings)
             corpus = _joined(Corpus.load(folder / known["corpus"]), corpus)
-        settings = _found_from_anywhere(settings)
         config = compose_experiment(settings)
+        if files := _files_of(config, settings):
+            settings = merged(settings, files)
+            config = compose_experiment(settings)
         store = ArtifactStore(folder)
         saved = corpus.save(store)
         own = dict(reading or {})
@@ -182,9 +185,7 @@ def _keep_settings(folder: Path, settings: Settings) -> None:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    draft = path.with_name(f".{path.name}")
-    draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    draft.replace(path)
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
@@ -199,11 +200,10 @@ def open_index(folder: Path | str, overrides: Sequence[str] = ()) -> SavedIndex:
     """
     folder = Path(folder)
     known = _describe(folder)
-    config = compose_experiment(merged(known["overrides"], overrides))
-    try:
-        before = compose_experiment(known["overrides"])
-    except ConfigError:  # once accepted, mended by the overrides
-        before = config
+    before = config = compose_experiment(merged(known["overrides"], overrides))
+    if overrides:
+        with suppress(ConfigError):  # once accepted, mended by the overrides
+            before = compose_experiment(known["overrides"])
     corpus = Corpus.load(folder / known["corpus"])
     try:
         return _open(folder, config, corpus, ArtifactStore(folder, read_only=True), before)
@@ -253,17 +253,17 @@ def _open(
     return SavedIndex(folder, config, build_system(config, parts), index)
 
 
-def _found_from_anywhere(overrides: Sequence[str]) -> list[str]:
-    """Overrides that name files by their whole path: who asks may stand in another folder."""
-    config, found = compose_experiment(overrides), list(overrides)
-    given = {word.lstrip("+").partition("=")[0] for word in overrides}
+def _files_of(config: ExperimentConfig, settings: Sequence[str]) -> list[str]:
+    """Settings that name files, by their whole path: who asks may stand in another folder."""
+    found = []
+    given = {word.lstrip("+").partition("=")[0] for word in settings}
     for key in sorted(given & _FILES):
         value: Any = config
         for name in key.split("."):
             value = getattr(value, name, None)
         # A network that goes by its name may lie beside a folder of that name.
         if isinstance(value, str) and (Path(value).is_file() or key == "prompts"):
-            found = merged(found, [override(key, str(Path(value).absolute()))])
+            found.append(override(key, str(Path(value).absolute())))
     return found
 
 

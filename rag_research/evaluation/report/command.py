@@ -9,7 +9,6 @@ from typing import Any
 from rag_research.errors import DataError
 from rag_research.evaluation.comparable import require_comparable, under_distinct_names
 from rag_research.evaluation.compare import shared_questions
-from rag_research.evaluation.records import write_text
 from rag_research.evaluation.report.overview import (
     columns,
     curve_facts,
@@ -23,6 +22,7 @@ from rag_research.evaluation.report.questions import question_rows
 from rag_research.evaluation.report.sources import Sources, read_sources
 from rag_research.evaluation.report.traces import QUESTIONS_A_BLOCK, blocks, read_traces
 from rag_research.evaluation.results import Results
+from rag_research.runtime.text_files import write_text
 
 
 def write_report(paths: Sequence[Path], out: Path, title: str | None = None) -> Path:

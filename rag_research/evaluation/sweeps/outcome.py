@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_research.evaluation.records import write_text
 from rag_research.evaluation.sweeps.sweep_file import Sweep
 from rag_research.evaluation.sweeps.trials import State, Trial, best_trial
 from rag_research.evaluation.table import aligned
+from rag_research.runtime.text_files import write_text
 
 FORMAT = 1
 JSON, CSV = "trials.json", "trials.csv"
